@@ -20,7 +20,7 @@ BEGIN
 END
 $$;
 
--- Lists all rights that only a superuser can grant in one error.
+-- Lists in one error all rights that only a superuser can grant.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -78,7 +78,7 @@ INSERT INTO carillon.installation DEFAULT VALUES;
 -- Roles belong to the whole cluster: another database may create or drop them at the same time. A role with a grant
 -- in this schema cannot be dropped by the `migrate down` of another database.
 --
--- carillon_reaper deletes dead tokens in tables of apps and has no other right. It needs CREATE until as_reaper()
+-- carillon_reaper deletes dead tokens from watched tables and has no other right. It needs CREATE until as_reaper()
 -- belongs to it.
 DO $$
 DECLARE

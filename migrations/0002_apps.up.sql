@@ -40,7 +40,7 @@ COMMENT ON COLUMN carillon.certificates.passphrase IS 'the passphrase of an encr
 COMMENT ON COLUMN carillon.certificates.key_id IS 'of a signing key: Apple''s id of the key';
 COMMENT ON COLUMN carillon.certificates.team_id IS 'of a signing key: Apple''s id of the team';
 COMMENT ON COLUMN carillon.certificates.created_at IS 'when it was added';
-COMMENT ON COLUMN carillon.certificates.updated_at IS 'when it was changed last';
+COMMENT ON COLUMN carillon.certificates.updated_at IS 'when it was last changed';
 COMMENT ON COLUMN carillon.certificates.not_after IS 'written by workers: when the certificate expires';
 COMMENT ON COLUMN carillon.certificates.topics IS 'written by workers: the topics of the certificate';
 COMMENT ON COLUMN carillon.certificates.status IS
@@ -63,7 +63,7 @@ CREATE TABLE carillon.apps (
     max_rate         integer,
     max_attempts     integer NOT NULL DEFAULT 10,
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
-    -- enqueue checks its caller. Set while any role is isolated: see enforce_isolation().
+    -- Whether enqueue checks its caller. Set while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
@@ -98,16 +98,16 @@ COMMENT ON COLUMN carillon.apps.gateway_ca IS
     'the root certificate to trust for these gateways, as PEM; null: the system''s';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS 'host:port of the legacy feedback service';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
-COMMENT ON COLUMN carillon.apps.paused IS 'whether nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
 COMMENT ON COLUMN carillon.apps.max_attempts IS 'the most attempts of a push';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
-COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was changed last';
+COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 
--- Why an app cannot send, as the last worker found. A table of its own, because workers read an app again whenever
--- its row of apps changes.
+-- Why an app cannot send, as a worker last found. A table of its own, because workers read an app again whenever its
+-- row of apps changes.
 CREATE TABLE carillon.holds (
     app_id      integer PRIMARY KEY,
     kind        text NOT NULL,  -- connection, credential, provider_token, token_updates or setting
@@ -128,8 +128,8 @@ COMMENT ON TABLE carillon.app_roles IS 'Roles that see one app and no other. iso
 COMMENT ON COLUMN carillon.app_roles.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_roles.role IS 'the role';
 
--- A changed key discards everything that belongs to the old one: its provider token, its status, and what was read
--- from it.
+-- A changed credential discards everything that belongs to the old one: its provider token, its status, and what was
+-- read from it.
 CREATE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN

@@ -31,7 +31,7 @@ COMMENT ON TABLE carillon.results IS
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a message of one job, that of the message';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message that was cut into several jobs; null: it has one';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message that was cut into several jobs; null: it was not';
 COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
@@ -155,8 +155,8 @@ $$;
 -- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default
 -- partition becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole
 -- partition to prove that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it
--- first; then each call does one step in its own transaction and returns `more`. The CHECK must be gone before the
--- day ends that it names, so that day ends at least two hours from now.
+-- first; then each call does one step in its own transaction and returns `more`. The CHECK must be gone before the end
+-- of the day that it names, so that day ends at least two hours from now.
 --
 -- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does
 -- not wait at all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside

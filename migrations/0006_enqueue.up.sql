@@ -94,7 +94,7 @@ $$;
 -- Stores a message as one job, or as many as its tokens need, and returns the id of the first. Null: there are no
 -- tokens, or another message holds the dedupe_key.
 --
--- enqueue and broadcast share it, and only here their refusals are raised: the error has one line of context without
+-- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without
 -- a list of thirty types.
 CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

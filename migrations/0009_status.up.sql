@@ -99,7 +99,7 @@ CREATE TYPE carillon.message_state AS (
     held            text,
     created_at      timestamptz,
     finished_at     timestamptz,
-    -- Of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
+    -- Of single tokens, the first 1,000: those that failed and those that wait. All others were sent, expired or cancelled.
     outcomes        jsonb,
     may_have_arrived boolean
 );
@@ -112,7 +112,7 @@ COMMENT ON COLUMN carillon.message_state.state IS
 COMMENT ON COLUMN carillon.message_state.attempts IS 'the most attempts that were begun for any of its tokens';
 COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next scheduled job or retry is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
-    'the status of the last attempt that failed, null: it had no answer; 200 where all that has ended was sent';
+    'the status of the last attempt that failed; null: it had no answer; 200 if all that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
     'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
@@ -165,8 +165,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- Whether failures are the only record of a message: see end_unrecorded(). Callers ask for each message and not for
--- each failure, of which there may be a million; MATERIALIZED keeps the planner from the latter.
+-- Whether failures are the only record of a message: see end_unrecorded(). Callers ask once for each message, not for
+-- each of perhaps a million failures; MATERIALIZED makes the planner keep to that.
 CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)

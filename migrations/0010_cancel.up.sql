@@ -38,8 +38,8 @@ BEGIN
 END
 $$;
 
--- Makes cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns
--- those that are being cancelled already. It never waits.
+-- Makes cancels of these messages wait until the end of this transaction, which puts their jobs into the queue.
+-- Returns those that are being cancelled already. It never waits.
 --
 -- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond
 -- the first 500 of a transaction count as being cancelled.

@@ -15,7 +15,7 @@ BEGIN
 END
 $$;
 
--- Counts the pushes that have ended of messages that end in several steps. With none remaining, a message gets its
+-- Counts the ended pushes of messages that end in several steps. With none remaining, a message gets its
 -- row of results. `returned` counts the pushes to come of a message that is new here; it may be another message with
 -- an id that an app has used twice. It pins no search_path: see own_path().
 CREATE FUNCTION carillon.progress(
@@ -131,7 +131,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     -- Dead tokens are not sent again.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
-    -- The jobs have the outcome of the attempt before.
+    -- Something has expired: the jobs have the outcome of the attempt before.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     held carillon.job[];
     checked record;

@@ -32,13 +32,13 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- Which messages of an app were cancelled, and of which it is unknown (`unsure`), because they are being cancelled.
--- Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
+-- Finds which messages of an app were cancelled, and for which that is not known yet (`unsure`), because they are being
+-- cancelled. Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
 -- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
--- all jobs into scheduled and leaves it to promote(). If any message was cancelled, this locks the rows of unfinished
--- that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled
--- messages whose rows are locked as `busy`. Runs as its owner: a row lock takes the right to update, and workers
--- cancel nothing.
+-- all jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of
+-- unfinished that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the
+-- cancelled messages whose rows are locked as `busy`. Runs as its owner: a row lock requires the right to update, which
+-- workers lack.
 CREATE FUNCTION carillon.find_cancelled(
     app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
     waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
@@ -194,7 +194,7 @@ BEGIN
             PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
             RETURN ARRAY[jobs[1].id];
         END IF;
-        -- One of them is at fault: halves find it.
+        -- One of them is at fault: halving the list finds it.
         RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
             || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;

@@ -1,7 +1,8 @@
 -- Jobs that fall due move from scheduled to messages.
 
 -- Delays due rows of scheduled by a second, after which it is known whether they were cancelled. The rows stay in
--- place, so a session that waits to delete them does. If PostgreSQL refuses, or the table is locked, they stay due.
+-- place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked, they
+-- stay due.
 CREATE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Jobs with more tokens than a worker may have in flight.
+-- Jobs with more tokens than one job may have.
 
 -- A text that is too long to be a token, shortened to its beginning and a hash. The planner inlines the call, so
 -- every name has its schema.
@@ -68,7 +68,7 @@ BEGIN
 END
 $$;
 
--- Cuts a message with more tokens than a worker may have in flight into jobs that fit.
+-- Splits a job with more tokens than one job may have into jobs of `size` tokens.
 CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -92,7 +92,7 @@ BEGIN
         PERFORM carillon.end_cancelled(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
-        -- Each part would hold a copy and fail. As much as a claim keeps of it is enough.
+        -- Each part would hold a copy and fail. A claim keeps no more of it either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;

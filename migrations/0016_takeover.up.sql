@@ -1,6 +1,6 @@
 -- Taking over from dead workers, and quarantine.
 
--- How many pushes of jobs with so many lost claims may be in flight together: 500 after the third, half as many after
+-- How many pushes of jobs with this many lost claims may be in flight together: 500 after the third, half as many after
 -- each further one, at least one.
 CREATE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
@@ -21,8 +21,8 @@ $$;
 -- Puts back the jobs of a dead worker, each with one more lost claim. Jobs with on_unknown 'fail' fail instead,
 -- because their outcome is unknown.
 --
--- A job that three workers died with is quarantined: each token becomes a job, and jobs are sent by halves. When a
--- worker dies with some of them, half as many are in flight together the next time. Those that are settled are
+-- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a
+-- worker dies with some of them, at most half as many are in flight together the next time. Those that are settled are
 -- cleared. A job fails as Poison when two workers died with it alone in flight.
 CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -27,7 +27,7 @@ LANGUAGE sql STABLE AS $$
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
 
--- The ids that failures have of a message: all of a message that was cut, by the id of any part or retry.
+-- The ids that a message has in failures: all of a message that was cut, by the id of any part or retry.
 CREATE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
@@ -57,7 +57,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
     WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
 $$;
-COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that failures have of a message, by any of its ids.';
+COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
 
 -- The apps that have failures: a loose scan of their index.
 CREATE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
@@ -71,10 +71,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id FROM failed f
 $$;
 
--- Sends failures again, as new messages: of one app, for one reason, since an interval, of one message by the id of
--- any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered
--- also sends what Apple accepted and only its record failed; include_unknown what may have been accepted, because no
--- answer was recorded. A cancelled message is sent again only by its id. Returns how many pushes.
+-- Sends failures again, as new messages: of one app, for one reason, within an interval until now, of one message by
+-- the id of any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice.
+-- include_delivered also sends what Apple accepted but could not be recorded; include_unknown also sends what may have
+-- been accepted, because no answer was recorded. A cancelled message is sent again only by its id. Returns how many
+-- pushes.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -176,7 +177,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
     'Sends failures again, once, as new messages: of an app, for a reason, since an interval, of a message. Returns how '
-    'many pushes; 0: none fits, or they were requeued before. Without any of these it requeues all failures if everything '
+    'many pushes; 0: none match, or they were requeued before. Without any of these it requeues all failures if everything '
     'is true, and otherwise raises an error that says how many pushes that would be.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (17, 'requeue');

@@ -10,8 +10,9 @@ ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
 
--- Takes a turn for so many pushes of an app and returns the microseconds until it begins, when all of them are sent. Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late
--- pushes stay within the rate of their second. An unused turn is lost.
+-- Takes a turn for this many pushes of an app, which are sent when it begins. Returns the microseconds until then.
+-- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay
+-- within the rate of their second. An unused turn is lost.
 CREATE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -32,7 +33,7 @@ BEGIN
         ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
     END IF;
     moment := clock_timestamp();
-    -- Further ahead only after the clock was set back.
+    -- It is further ahead only after the clock was set back.
     IF begins < moment OR begins > moment + interval '1 minute' THEN
         begins := moment;
     ELSIF begins > moment + interval '1 second' THEN
@@ -48,7 +49,7 @@ CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
     issued_at      timestamptz NOT NULL,
-    rests_until    timestamptz  -- APNs refused too many new tokens: none is minted before
+    rests_until    timestamptz  -- no token is minted before: APNs refused too many new ones
 );
 
 -- The provider token of a signing key. Null: the caller is to mint one with the time in `clock`, and to call again
@@ -85,7 +86,7 @@ BEGIN
     rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
     IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
     THEN
-        -- It was too long on its way.
+        -- The minted token took too long to arrive.
         IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
             RETURN;
         END IF;
@@ -109,7 +110,7 @@ CREATE TABLE carillon.breakers (
     bad_tokens        bigint NOT NULL,
     pushes            bigint NOT NULL,
     closed_at         timestamptz,
-    -- Counts of the minute of closed_at by then.
+    -- Counts in the minute of closed_at, up to closed_at.
     closed_bad_tokens bigint NOT NULL DEFAULT 0,
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
@@ -120,11 +121,11 @@ COMMENT ON COLUMN carillon.breakers.bad_tokens IS 'pushes with BadDeviceToken by
 COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad_tokens IS
-    'pushes with BadDeviceToken in the minute of closed_at, which count no more';
-COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which count no more';
+    'pushes with BadDeviceToken in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
 
--- Pauses each of the apps of which more than half of at least 100 pushes failed as BadDeviceToken: most likely its
--- environment is wrong, and all others would fail too. It counts by minutes: first the running minute, which earlier
+-- Pauses each of the apps that has at least 100 pushes of which more than half failed as BadDeviceToken: most likely its
+-- environment is wrong, and all other pushes would fail too. It counts by minutes: first the running minute, which earlier
 -- good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
 -- that another session is changing waits for the next call.
 CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)

@@ -1,4 +1,4 @@
--- The feedback pass in tables of apps: see watch_tokens().
+-- The feedback pass in watched tables: see watch_tokens().
 
 -- The search_path of a table's owner, for whom its triggers were written: the setting of the role in this database,
 -- then of the role, then of the database. The table's schema comes last.
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 
--- PostgreSQL lets only a member of a role give it a function.
+-- PostgreSQL lets only a member of a role make it the owner of a function.
 DO $$
 BEGIN
     ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
@@ -106,10 +106,10 @@ $$;
 -- deferrable trigger may be pending.
 CREATE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    VALUES ('changed settings of the session: SET belongs to its function', traces.path || (
+    VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
             SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
-        ('left a cursor open for after the transaction', (
+        ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
         ('changed prepared statements of the session', carillon.prepared()::text),
         ('changed the role carillon_reaper', (
@@ -141,8 +141,8 @@ BEGIN
 END
 $$;
 
--- The statement that deletes in a watched table ('DELETE') or counts there ('SELECT'); $1 and $2 are the dead tokens
--- and their times. Tables of apps may have hex digits of either case. It runs with the owner's search_path.
+-- The statement that deletes from a watched table ('DELETE') or counts in it ('SELECT'); $1 and $2 are the dead tokens
+-- and their times. Watched tables may have hex digits of either case. It runs with the owner's search_path.
 CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -204,9 +204,9 @@ EXCEPTION
 END
 $$;
 
--- Deletes in a watched table what a batch of feedback reports. A row that the table's own constraints or triggers
--- keep stays, and `fault` says why; any other obstacle is an error. It never waits long for a lock: otherwise a
--- deadlock could end a transaction of the app.
+-- Deletes from a watched table the tokens of a batch of feedback. If the table's own constraints or triggers refuse to
+-- delete a row, it stays, and `fault` says why; any other obstacle is an error. It never waits long for a lock:
+-- otherwise a deadlock could end a transaction of the application.
 CREATE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -219,7 +219,7 @@ BEGIN
     deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
-        -- One of them is at fault: halves find it.
+        -- One of them is at fault: halving the list finds it.
         IF half = 0 THEN
             deleted := 0;
             fault := SQLERRM;

@@ -4,7 +4,7 @@
 -- it twice over the same feedback changes nothing.
 
 -- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
--- most pushes of the app failed so in any minute near that time, or the counts are gone, it means nothing. Workers
+-- most pushes of the app failed with it in any minute near that time, or the counts are gone, it means nothing. Workers
 -- may write their counts some minutes late.
 CREATE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -19,9 +19,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 GROUP BY t.minute) m), false)
 $$;
 
--- The feedback of an app that counts: unhandled rows, and all from a row on. No token died after the report of its
--- death, so later times count as the time of the report. A report from the future was written before the clock was
--- set back, and is ignored.
+-- The feedback that counts for an app: unhandled rows, and all rows from `missed_from` on. No token died after the
+-- report of its death, so later times count as the time of the report. A report from the future was written before the
+-- clock was set back, and is ignored.
 CREATE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -18,8 +18,8 @@ INSERT INTO carillon.maintenance (step, place) VALUES
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
 COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
-COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it succeeded last';
-COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it failed last';
+COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
+COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';
 COMMENT ON COLUMN carillon.maintenance.last_error IS 'the error of the last failure';
 
 -- Drops one partition whose last day ended before the horizon, and returns whether there may be more. A partition
@@ -70,7 +70,7 @@ DECLARE
         WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
-        -- Kept with the results of the message: until then it has its dedupe key.
+        -- Kept as long as the results of the message: ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
@@ -96,9 +96,9 @@ BEGIN
 END
 $$;
 
--- Does a part of one step: how many partitions or rows, whether there is more, and the error with its SQLSTATE. It
--- does nothing while another session is at that step. Runs as its owner, because only the owner of a table can make
--- or drop its partitions.
+-- Does a part of one step. Returns how many partitions or rows it changed, whether there is more, and the error with
+-- its SQLSTATE. It does nothing while another session is at that step. Runs as its owner, because only the owner of a
+-- table can make or drop its partitions.
 CREATE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text

@@ -1,7 +1,7 @@
 -- Views for people and dashboards. They have their owner's rights: a reader needs none on the tables.
 
--- Every job that has not ended: ready, scheduled or in flight. Of a retry also when it is due and the outcome before;
--- without a status there was no answer.
+-- Every job that has not ended: ready, scheduled or in flight. For a retry, also when it is due and the outcome of the
+-- attempt before; without a status there was no answer.
 CREATE VIEW carillon.pending AS
 SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
     m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
@@ -31,8 +31,8 @@ COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'of a retry: the job that it is a part of';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message that was cut into several jobs; null: it has one';
+COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the id of its message';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message that was cut into several jobs; null: it was not';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
@@ -64,8 +64,8 @@ $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
 
--- Apps that cannot send. A worker removes its own holds; those of another one are over when pushes of the app were
--- sent since, to the minute.
+-- Apps that cannot send. A worker removes its own holds. A hold of another worker is over when pushes of the app were
+-- sent in a later minute.
 CREATE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (
@@ -76,7 +76,7 @@ COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates or setting';
 COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
-COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the next attempt is due';
+COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the app is tried again';
 
 -- A row for each app. The last minute is the running one and the one before.
 CREATE VIEW carillon.app_status AS
@@ -124,7 +124,7 @@ LEFT JOIN LATERAL (
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_status.app IS 'its name';
-COMMENT ON COLUMN carillon.app_status.paused IS 'whether nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';

@@ -2,7 +2,7 @@
 SET LOCAL lock_timeout = '5s';
 DROP FUNCTION carillon.unisolate_app, carillon.isolate_app, carillon.enforce_isolation;
 -- Isolated roles stay isolated: they lose all rights, and functions go on checking their caller, because older
--- versions let everybody call them. The way up enables row security again.
+-- versions let everybody call them. Migrating up enables row security again.
 DO $$
 DECLARE
     policy record;

@@ -1,4 +1,4 @@
--- Apps that see nothing of each other, by a role for each. The policies take effect with the first isolated role.
+-- Isolates apps from each other, with a role for each. The policies take effect with the first isolated role.
 
 -- Roles with rights that were granted by hand see what they saw before.
 DO $$
@@ -39,7 +39,7 @@ BEGIN
 END
 $$;
 
--- Roles that were isolated before a way down.
+-- Roles that were isolated before a migration down.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM carillon.app_roles) THEN

@@ -41,7 +41,7 @@ TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
--- Deleting in order takes row locks, for which PostgreSQL wants the right to update.
+-- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE

@@ -8,7 +8,7 @@ package enum DatabaseLabel {
         return "\(host)\(port)/\(name)"
     }
 
-    /// Labels in the order given; equal ones get their place added.
+    /// Labels in the order given; equal ones get their number appended.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }
         return labels.enumerated().map { place, label in

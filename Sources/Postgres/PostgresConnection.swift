@@ -9,7 +9,7 @@ package actor PostgresConnection {
     private var wire: Wire?
     private var watch: WatchToken?
     private var wantsToWrite = false
-    private var pipeline = Pipeline<Job>(limit: 64)
+    private var pipeline = Pipeline<Request>(limit: 64)
     /// Some poolers (PgBouncer 1.18) release a server process when it has answered, even if it has received a part of the next
     /// statement, whose rest then goes to another process.
     private static let limitWhenPooled = 1
@@ -20,7 +20,7 @@ package actor PostgresConnection {
     private var prepared = PreparedStatements()
     private let kind: ServerKind
     private let settings: SessionSettings
-    /// A pooler lies between, which may run every transaction in another server process: statements are then unnamed, and
+    /// A pooler is in between, which may run every transaction in another server process: statements are then unnamed, and
     /// sent with their settings. Assumed until the first answer.
     package private(set) var isPooled = true
     private var reasonOfEnd: PostgresError?
@@ -139,12 +139,12 @@ package actor PostgresConnection {
     /// Ends the session. What is still in flight ends with an unknown outcome.
     package func close() { end(PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
-    private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
-        let answer: Job.Reply = await withCheckedContinuation { continuation in
+    private func ask(_ kind: Pipeline<Request>.Kind, _ work: Request.Work) async throws(PostgresError) -> ServerResult {
+        let answer: Request.Reply = await withCheckedContinuation { continuation in
             // Not checked earlier: a task that does not prefer the loop may leave it on the way here, and the connection may
             // end meanwhile.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
-            pipeline.enqueue(kind, Job(work, continuation))
+            pipeline.enqueue(kind, Request(work, continuation))
             send()
         }
         return try answer.get()
@@ -164,7 +164,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// Finds out whether the server process is the one connected to, or a pooler lies between.
+    /// Finds out whether the server process is the one connected to, or a pooler is in between.
     private func greet(within limit: Duration) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
@@ -173,12 +173,12 @@ package actor PostgresConnection {
         var parameters = Parameters()
         parameters.append(backendProcessID)
         let greeting = SessionSettings.greeting(settings)
-        let work = Job.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
+        let work = Request.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
         let result = try await ask(.statement, work)
         do {
             isPooled = try Rows(result).int32(0, 0) != backendProcessID
         } catch {
-            throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
+            throw PostgresError(.unexpectedValue, "the server did not return its process ID")
         }
         if isPooled { pipeline.limit = Self.limitWhenPooled }
     }
@@ -187,18 +187,19 @@ package actor PostgresConnection {
         var hasDeparted: Bool
         repeat {
             hasDeparted = false
-            while let wire, let job = pipeline.nextToSend() {
+            while let wire, let request = pipeline.nextToSend() {
                 hasDeparted = true
-                guard send(job.work, on: wire) else { return endAsLost() }
+                guard send(request.work, on: wire) else { return endAsLost() }
             }
             flush()
-            // To make room libpq may read while it sends; the descriptor does not become readable again for that.
+            // libpq may read while it sends, to make room; the descriptor does not become readable again for what it has
+            // read.
             if hasDeparted { receive() }
         } while hasDeparted
     }
 
     /// False: the connection is lost.
-    private func send(_ work: Job.Work, on wire: Wire) -> Bool {
+    private func send(_ work: Request.Work, on wire: Wire) -> Bool {
         switch work {
         case .script(let sql), .copy(let sql, _):
             guard wire.exitPipeline(), wire.send(sql) else { return false }
@@ -314,7 +315,7 @@ package actor PostgresConnection {
                     guard wire.enterPipeline() else { return endAsLost() }
                     complete()
                 } else if endsInARow > 2 {
-                    return  // libpq expects no more results, as only after a lost connection
+                    return  // libpq expects no more results: this happens only after a lost connection
                 }
             case .result(let result):
                 endsInARow = 0
@@ -344,10 +345,10 @@ package actor PostgresConnection {
     }
 
     private func failed(_ result: ServerResult) {
-        guard let job = pipeline.current else { return }
+        guard let request = pipeline.current else { return }
         let error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
-        if case .statement(let statement, _) = job.work {
-            if job.preludes > 0 {
+        if case .statement(let statement, _) = request.work {
+            if request.preludes > 0 {
                 prepared.failed(statement)
             } else if error.sqlState == "26000" || error.sqlState == "0A000" {
                 prepared.forget(statement)
@@ -358,7 +359,7 @@ package actor PostgresConnection {
         if result.isOfLibpq { return endAsLost() }
         // After a fail-over this server may stay a standby, while another accepts writes.
         if error.sqlState == "25006", kind == .writable {
-            end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))
+            end(PostgresError(.closed, "the server of this connection to PostgreSQL no longer accepts writes"))
         }
     }
 
@@ -369,7 +370,7 @@ package actor PostgresConnection {
     private func endAsLost() {
         let text = wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
         var reason = PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)"))
-        reason.isOfThisSide = wire?.isAlive ?? false
+        reason.isOwnFault = wire?.isAlive ?? false
         end(reason)
     }
 
@@ -380,13 +381,13 @@ package actor PostgresConnection {
         // The descriptor is closed here, after its watch is cancelled.
         withExtendedLifetime(wire) {}
         let (sent, unsent) = pipeline.takeAll()
-        for job in sent { job.completeAsLost(reason) }
-        for job in unsent { job.reply.resume(returning: .failure(Self.neverSent(job.work, reason))) }
+        for request in sent { request.completeAsLost(reason) }
+        for request in unsent { request.reply.resume(returning: .failure(Self.neverSent(request.work, reason))) }
     }
 
-    private static func neverSent(_ work: Job.Work, _ reason: PostgresError) -> PostgresError {
+    private static func neverSent(_ work: Request.Work, _ reason: PostgresError) -> PostgresError {
         var loss = PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
-        loss.isOfThisSide = reason.isOfThisSide
+        loss.isOwnFault = reason.isOwnFault
         return loss
     }
 }

@@ -48,7 +48,7 @@ package struct PostgresError: CodedError {
     package var lockedRelation: String?
     package var statement: String?
     /// This program closed the connection, which was intact, because it could not continue: without memory, for example.
-    package var isOfThisSide = false
+    package var isOwnFault = false
 
     package init(
         _ code: Code,
@@ -78,7 +78,7 @@ extension PostgresError {
     static func silent(for limit: Duration) -> PostgresError {
         PostgresError(
             .closed,
-            "PostgreSQL took the connection and did not answer within \(limit)",
+            "PostgreSQL accepted the connection and did not answer within \(limit)",
             hint: "a pooler in session mode does so while all its server connections are in use: use transaction mode, "
                 + "or raise its pool size"
         )

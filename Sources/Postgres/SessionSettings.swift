@@ -26,7 +26,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     var isEmpty: Bool { pairs.isEmpty }
 
     /// What is executed first in each transaction behind a pooler. The transaction has begun by then, so a default for its
-    /// isolation comes too late: that has to be set for itself, before any query.
+    /// isolation would come too late: its own isolation is set, before any query.
     var openings: [String] {
         let isolation = pairs.last { $0.name == "default_transaction_isolation" }
         return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [

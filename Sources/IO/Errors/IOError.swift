@@ -60,7 +60,7 @@ package struct IOError: CodedError {
             let limit = openFiles.map { "the limit of this process is \($0)" } ?? "this process has a limit"
             return "\(limit); raise it with 'ulimit -n', or LimitNOFILE= in its systemd unit"
         case ENFILE: return "this machine has a limit for all programs together; raise fs.file-max"
-        case ENOMEM, ENOBUFS: return "this machine, or what this program may have of it, is short of memory"
+        case ENOMEM, ENOBUFS: return "there is not enough memory on this machine, or within this program's limit"
         default: return nil
         }
     }

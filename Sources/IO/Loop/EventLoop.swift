@@ -12,7 +12,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     private let inbox = Guarded(Inbox())
     private let wakeUp: CInt
     private let thread = Guarded<Thread?>(nil)
-    /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no order is needed.
+    /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no memory ordering is needed.
     private let threadID = Atomic<UInt>(0)
     /// Safe, because one thread at a time uses it: the loop's, and after its end one stand-in after the other, which the
     /// inbox's lock orders. Every method that others call must call `checkIsolated` first.
@@ -149,7 +149,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
             reactor.abandonAll()
         } while !self.inbox.withLock { inbox in
             guard inbox.end() else { return false }
-            // Under the lock, before another thread can stand in, which may be given the same number.
+            // Under the lock, before another thread can stand in, which may be given the same thread ID.
             threadID.store(0, ordering: .relaxed)
             return true
         }

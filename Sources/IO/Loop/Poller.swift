@@ -13,7 +13,7 @@ struct Poller: ~Copyable {
 
     private let epoll: CInt
     private var ready: [epoll_event]
-    /// The kernel has `epoll_pwait2`, which takes nanoseconds. Linux before 5.11 and the sandboxes of that time have not.
+    /// The kernel has `epoll_pwait2`, which takes nanoseconds. Linux before 5.11 and sandboxes of that time lack it.
     private var isExact = true
 
     init() throws(IOError) {

@@ -114,7 +114,7 @@ final class Reactor {
         }
     }
 
-    /// Drops everything, and calls what the timers have for this case.
+    /// Drops all watches and timers, and calls `abandoned` of each timer.
     func abandonAll() {
         for watch in watches.removeAll() { poller.remove(watch.descriptor) }
         for timer in timers.removeAll() { timer.abandoned?() }

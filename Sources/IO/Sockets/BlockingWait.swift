@@ -1,6 +1,6 @@
 import Glibc
 
-/// Waits on threads that may block, which no loop's may.
+/// Waits on a thread that may block. The thread of a loop may not.
 package enum BlockingWait {
     /// Waits until the descriptor is ready for reading or for writing, or has failed. False: the deadline has passed.
     package static func readiness(of descriptor: CInt, for events: Int32, until deadline: MonotonicInstant) -> Bool {

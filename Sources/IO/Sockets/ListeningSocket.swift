@@ -18,7 +18,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
     package var descriptor: CInt { socket.descriptor }
     package var port: UInt16 { address.port }
 
-    /// Gives the descriptor away, unclosed.
+    /// Gives up the descriptor without closing it.
     package consuming func release() -> CInt { socket.release() }
 
     private static func addresses(_ host: String, port: UInt16) throws(IOError) -> [SocketAddress] {
@@ -72,7 +72,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
                 "port \(address.port) is in use on \(address.host): stop the program that listens there or choose another port"
         case .forbidden:
             sentence =
-                "listening on port \(address.port) is not allowed: choose a port above 1023, or run with the right to it"
+                "listening on port \(address.port) is not allowed: choose a port above 1023, or run with the right to do so"
         default: sentence = "listening on \(address) failed: \(IOError.text(of: number))"
         }
         return IOError(code, sentence, errno: number)

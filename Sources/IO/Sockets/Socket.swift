@@ -11,7 +11,7 @@ package struct Socket: ~Copyable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Gives the descriptor away, unclosed.
+    /// Gives up the descriptor without closing it.
     package consuming func release() -> CInt {
         let descriptor = self.descriptor
         discard self
@@ -72,7 +72,7 @@ package struct Socket: ~Copyable, Sendable {
         set(SOL_SOCKET, SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// The failure that the kernel keeps for a socket, as after a connect that ended later; 0: none.
+    /// The pending error of the socket, such as that of a connect that failed later; 0: none.
     func pendingError() -> CInt {
         var number: CInt = 0
         var size = socklen_t(MemoryLayout.size(ofValue: number))

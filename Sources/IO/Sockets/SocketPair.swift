@@ -15,7 +15,7 @@ package struct SocketPair: ~Copyable, Sendable {
         second = Socket(owning: descriptors[1])
     }
 
-    /// Gives both descriptors away, unclosed.
+    /// Gives up both descriptors without closing them.
     package consuming func release() -> (CInt, CInt) { (first.release(), second.release()) }
 }
 
@@ -40,6 +40,6 @@ package struct LoopbackPair: ~Copyable, Sendable {
         }
     }
 
-    /// Gives both descriptors away, unclosed.
+    /// Gives up both descriptors without closing them.
     package consuming func release() -> (near: CInt, far: CInt) { (near.release(), far.release()) }
 }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A value behind a lock: a `Mutex` that ThreadSanitizer understands.
 ///
-/// ThreadSanitizer cannot see how a contended `Mutex` orders two threads, and reports a race that is none. The atomic mark,
-/// read after locking and written before unlocking, shows it the order.
+/// ThreadSanitizer cannot see how a contended `Mutex` orders two threads, and reports a race where there is none. The
+/// atomic mark, read after locking and written before unlocking, shows it the order.
 package struct Guarded<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     private let mark = Atomic(false)

@@ -3,8 +3,8 @@ import Glibc
 
 /// A thread that has to be joined.
 ///
-/// It blocks all signals but its own faults: the others are the main thread's, and a `SIGPIPE` raised by a write to a closed
-/// socket must not end the process.
+/// It blocks all signals except its own faults: the others go to the main thread, and a `SIGPIPE` raised by a write to a
+/// closed socket must not end the process.
 package final class Thread: Sendable {
     private final class Start: Sendable {
         let name: String

@@ -1,4 +1,4 @@
-/// A queue that does not move the rest at every removal.
+/// A queue that does not move its other elements at every removal.
 package struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0

@@ -20,7 +20,11 @@ struct ConnectionString: Sendable {
 
     private func check() throws(PostgresError) {
         if text.utf8.contains(0) {
-            throw PostgresError(.malformedURL, "The database's connection string holds a zero byte.", hint: Self.advice)
+            throw PostgresError(
+                .malformedURL,
+                "The database's connection string contains a zero byte.",
+                hint: Self.advice
+            )
         }
         if let scheme = text.firstRange(of: "://"), !isURL {
             // Without this libpq would take the whole string, password included, for the name of a database.
@@ -41,7 +45,7 @@ struct ConnectionString: Sendable {
             )
         }
         if text.isEmpty { return }
-        // A name alone would be the name of a database; here it is an error.
+        // libpq would take a single word for the name of a database; here it is an error.
         var complaint: UnsafeMutablePointer<CChar>?
         if let options = PQconninfoParse(text, &complaint) {
             PQconninfoFree(options)

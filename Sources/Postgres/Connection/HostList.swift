@@ -2,8 +2,8 @@ import CPostgres
 
 /// The hosts that a session may connect to, as libpq has found them in the string, the environment and service files.
 ///
-/// It serves to try the hosts after one that does not answer: after every other failure libpq continues by itself, but time
-/// limits are left to those who do not wait in its own functions.
+/// It is for trying the hosts after one that does not answer. After any other failure libpq continues by itself, but its
+/// non-blocking functions leave time limits to the caller.
 struct HostList {
     private let hosts: [String]
     private let addresses: [String]

@@ -30,7 +30,7 @@ struct PreparedStatements {
     /// The server did not prepare it, so the name is still free.
     mutating func failed(_ statement: Statement) { entries[statement.name] = nil }
 
-    /// The server's statement is of no use any more: a table has changed, or a pooler has switched to another session.
+    /// The server's statement can no longer be used: a table has changed, or a pooler has switched to another session.
     mutating func forget(_ statement: Statement) {
         guard entries.removeValue(forKey: statement.name) != nil else { return }
         forgotten[statement.name, default: 0] += 1

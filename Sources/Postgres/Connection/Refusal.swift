@@ -47,7 +47,7 @@ struct Refusal {
                 (.unreachable, IOError.advice(onShortage: EMFILE) ?? "")
             case nil where !isNamed: (.unnamed, "name the server")
             case nil:
-                (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
+                (.unreachable, "check that PostgreSQL runs there and that host, port and TLS settings are right")
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")
             default: (.unreachable, "see the server's log")
             }

@@ -48,7 +48,7 @@ final class ServerResult: @unchecked Sendable {
         return error
     }
 
-    /// The context of a lock on a row reads: while updating tuple (0,1) in relation "results". No other field names the
+    /// The error context for a locked row reads: while updating tuple (0,1) in relation "results". No other field names the
     /// table. Nil for a server with messages in another language.
     private static func relation(in context: String) -> String? {
         guard let start = context.firstRange(of: "in relation \"")?.upperBound,

@@ -81,7 +81,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// An empty value needs an address too, since to libpq none means null.
+    /// An empty value needs an address too: libpq takes a missing one for null.
     private static func address(of place: Parameters.Place, in bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
         guard let base = bytes.baseAddress else {
             return UnsafeRawPointer(Self.empty.utf8Start).assumingMemoryBound(to: CChar.self)

@@ -14,7 +14,7 @@ extension PrivateCluster {
             self.parameters = parameters
         }
 
-        /// As PostgreSQL comes.
+        /// PostgreSQL's defaults.
         package static let durable = Settings(isDurable: true)
         /// For data that may be lost with the machine: tests and demonstrations.
         package static let fast = Settings(isDurable: false)

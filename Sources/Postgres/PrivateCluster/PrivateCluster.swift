@@ -189,7 +189,7 @@ extension PrivateCluster {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }
         var buffer = [UInt8](repeating: 0, count: 16_384)
-        // Of a log the end matters.
+        // Only the end of a log matters.
         if fseek(file, -buffer.count, SEEK_END) != 0 { rewind(file) }
         let count = fread(&buffer, 1, buffer.count, file)
         return String(decoding: buffer[..<count], as: UTF8.self)

@@ -1,6 +1,7 @@
-/// The values of a statement's parameters `$1`, `$2`, …: one flat buffer in PostgreSQL's binary format, no object a value.
+/// The values of a statement's parameters `$1`, `$2`, …: one flat buffer in PostgreSQL's binary format, without an object
+/// for each value.
 ///
-/// Every value has a type, also a null, and the statement is prepared with these types, so it must be given the same types
+/// Every value has a type, even a null, and the statement is prepared with these types, so it must be given the same types
 /// every time.
 package struct Parameters: Sendable {
     /// The place of a value in `bytes`.

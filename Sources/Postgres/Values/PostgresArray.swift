@@ -1,4 +1,4 @@
-/// An array that is bound as one parameter, such as a column for `UNNEST`: flat bytes, no object for an element.
+/// An array that is bound as one parameter, such as a column for `UNNEST`: flat bytes, without an object for each element.
 package struct PostgresArray: Sendable {
     package let type: PostgresType
     package private(set) var count = 0

@@ -1,6 +1,6 @@
 extension Rows {
-    /// A column of an answer. Each value read by the name of its column costs a search for the name, so an answer of many
-    /// rows is read by places.
+    /// A column of an answer. Reading a value by the name of its column costs a search for the name, so an answer of many
+    /// rows is read by position.
     package enum Column: Sendable {
         case place(Int)
         case name(StaticString)

@@ -125,12 +125,12 @@ package struct Rows: ~Copyable {
         if self.type(row, column) != type.id { throw mismatch(row, column, what) }
     }
 
-    /// The place of a value that is not null, valid as long as the result.
+    /// The address of a value that is not null, valid as long as the result.
     @inline(__always)
     func cell(_ row: Int, _ column: Int) throws(PostgresError) -> (start: UnsafeRawPointer, length: Int) {
         check(row, column)
         let length = Int(PQgetlength(pointer, CInt(row), CInt(column)))
-        // Only an empty value may be a null, so that others cost one call less.
+        // Only an empty value may be a null, so all others need one call less.
         if length == 0 && PQgetisnull(pointer, CInt(row), CInt(column)) != 0 { throw mismatch(row, column, "a value") }
         return (UnsafeRawPointer(PQgetvalue(pointer, CInt(row), CInt(column))!), length)
     }

@@ -2,7 +2,7 @@
 package struct Timestamp: PostgresValue {
     package static var type: PostgresType { .timestamptz }
 
-    /// What PostgreSQL counts from, the year 2000.
+    /// PostgreSQL's epoch, the year 2000.
     private static let offset: Int64 = 946_684_800_000_000
 
     private let microseconds: Int64

@@ -28,7 +28,7 @@ package struct App: Equatable, Identifiable, Sendable {
         guard settings.protocol == "http2" else {
             throw Trouble(
                 .setting,
-                "App “\(settings.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
+                "App “\(settings.name)” uses the binary protocol, which Apple has switched off: set its protocol to http2."
             )
         }
         let apple: Gateway = settings.environment == "sandbox" ? .sandbox : .production

@@ -10,7 +10,7 @@ struct AppDirectory: Sendable {
         case unread
     }
 
-    /// What has changed since the rows were read before.
+    /// What has changed since the rows were last read.
     struct News: Sendable {
         /// Apps with another route than before.
         var rerouted: [Int32] = []
@@ -111,7 +111,7 @@ struct AppDirectory: Sendable {
         guard let certificate = certificates[id] else {
             throw Trouble(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
-        if row.isUnjudged {
+        if row.lacksFacts {
             news.findings.append(
                 CredentialNotes.Finding(
                     certificate: id,

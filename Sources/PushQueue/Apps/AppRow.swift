@@ -11,7 +11,7 @@ struct AppRow: RowReadable {
     /// When the credential's text was written.
     var credentialSince: Int64?
     /// The row does not have the facts of the credential yet, such as its expiry.
-    var isUnjudged = false
+    var lacksFacts = false
 
     /// The apps with these ids. Credentials that the caller knows in their current version are left out.
     static let statement = Statement(
@@ -19,7 +19,7 @@ struct AppRow: RowReadable {
         """
         SELECT \(App.columns), n.version, n.is_new, CASE WHEN n.is_new THEN c.certificate END AS certificate,
             CASE WHEN n.is_new THEN c.private_key END AS private_key, CASE WHEN n.is_new THEN c.passphrase END AS passphrase,
-            c.key_id, c.team_id, c.updated_at AS credential_since, c.id IS NOT NULL AND c.status IS NULL AS is_unjudged
+            c.key_id, c.team_id, c.updated_at AS credential_since, c.id IS NOT NULL AND c.status IS NULL AS lacks_facts
         FROM \(App.tables)
         LEFT JOIN unnest($2::integer[], $3::bigint[]) AS k(id, version) ON k.id = c.id
         CROSS JOIN LATERAL (SELECT v.version, k.version IS DISTINCT FROM v.version AS is_new
@@ -59,6 +59,6 @@ extension AppRow {
         version = try rows.int64IfPresent(row, "version")
         secret = try rows.bool(row, "is_new") ? CredentialText(rows, row) : nil
         credentialSince = try rows.timestampIfPresent(row, "credential_since")
-        isUnjudged = try rows.bool(row, "is_unjudged")
+        lacksFacts = try rows.bool(row, "lacks_facts")
     }
 }

@@ -1,10 +1,10 @@
 import ApplePush
 package import Postgres
 
-/// An app as a worker uses it. It is an object, since a look at many lanes must not copy the row of each app.
+/// An app as a worker uses it. It is a class, so that a look at many lanes does not copy the row of each app.
 package final class RoutedApp: Sendable {
     package let row: App
-    /// Why it cannot send, if so.
+    /// Its route, or why it cannot send.
     package let route: Result<App.Route, Trouble>
     private let topic: [UInt8]
 

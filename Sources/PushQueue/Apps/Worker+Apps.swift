@@ -61,7 +61,7 @@ extension Worker {
         }
     }
 
-    /// The credential as deliveries take it: a signing key gets its provider tokens from the fleet's.
+    /// The credential for deliveries: a signing key uses the provider tokens that the fleet shares.
     func supplied(_ credential: Credential) -> Credential {
         if let supplied = suppliedCredentials[credential] { return supplied }
         let supplied = credential.supplied { [weak self] key, refused in

@@ -9,7 +9,7 @@ package struct ClaimAnswer: Sendable {
         package let pushes: Int
     }
 
-    /// Nil: there was no row that fits.
+    /// Nil: no row fitted.
     package internal(set) var jobs: ClaimedJobs?
     package internal(set) var rows = 0
     /// The lowest id among them.
@@ -25,8 +25,8 @@ extension ClaimAnswer {
     /// tokens are too long is named as one with too many of them, so a claim of a thousand rows has a few megabytes at most.
     /// Compressed values are measured, unless they have so few bytes that even uncompressed they are small.
     ///
-    /// The commit is asynchronous, since a claim that a crash undoes was never settled. If one of the jobs must not be sent
-    /// twice, it is synchronous.
+    /// The commit is asynchronous: if a crash undoes a claim, the claim was not settled. It is synchronous if one of the
+    /// jobs must not be sent twice.
     ///
     /// Rows that three workers have died with are in quarantine: claimed apart from all others, a few at a time, and one such
     /// claim for each worker. Other rows behind them may be claimed meanwhile. The kind of the first row decides which are
@@ -190,7 +190,7 @@ extension Rows {
     }
 }
 
-/// The columns of the answer to a claim, by their places: the names would be searched for each row.
+/// The columns of the answer to a claim, by position: names would be looked up for each row.
 extension Rows.Column {
     fileprivate static var kind: Self { .place(0) }
     fileprivate static var id: Self { .place(1) }

@@ -64,7 +64,7 @@ package struct ClaimedJobs: Sendable {
     package private(set) var batch = PushBatch()
     /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
-    /// The pushes that the claim counts for, sent or not.
+    /// The tokens of the claim, sent or not. A token that a message names twice counts once.
     package private(set) var tokens = 0
 
     private let installation: (UInt64, UInt64)

@@ -6,9 +6,9 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedPayload = "MalformedPayload"
     /// The payload is larger than 4096 bytes, or 5120 for voip.
     case payloadTooLarge = "PayloadTooLarge"
-    /// The topic is not 1 to 255 visible ASCII characters.
+    /// The topic has more than 255 bytes, or characters that are not visible ASCII.
     case malformedTopic = "MalformedTopic"
-    /// The collapse id has more than 64 bytes, control characters, or blanks around it.
+    /// The collapse id has more than 64 bytes, control characters, or a leading or trailing blank.
     case malformedCollapseID = "MalformedCollapseId"
     /// The priority is not 10, 5 or 1.
     case unknownPriority = "UnknownPriority"

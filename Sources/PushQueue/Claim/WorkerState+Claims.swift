@@ -26,7 +26,7 @@ extension WorkerState {
         stoppedWaiting(plan.lane.app)
     }
 
-    /// Returns the row that has to be cut, if any.
+    /// Returns the row that has to be split, if any.
     mutating func claimAnswered(_ answer: ClaimAnswer, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let large = answer.next.flatMap { $0.pushes > limits.mostPushes(of: plan.lane.app) ? $0.id : nil }
@@ -36,7 +36,7 @@ extension WorkerState {
             rows: answer.rows,
             pushes: pushes,
             first: answer.first,
-            // A row that never fits has to be cut first.
+            // A row that never fits has to be split first.
             next: large == nil ? answer.next?.pushes : nil,
             at: now
         )
@@ -52,14 +52,14 @@ extension WorkerState {
         board.freed(app)
     }
 
-    /// The app has no turn left soon: the next try is in about a second.
+    /// No turn of the app begins soon: the next try is within a second.
     mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
         limits.rates.rest(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &random))
     }
 
-    /// How many tokens each part of a cut row has.
-    func cutSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
+    /// How many tokens each part of a split row has.
+    func partSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
 
-    /// A row of the lane was cut into rows of the same lane.
+    /// A row of the lane was split into rows of the same lane.
     mutating func split(in lane: Lane, at now: MonotonicInstant) { board.found([lane], at: now) }
 }

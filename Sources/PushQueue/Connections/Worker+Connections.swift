@@ -43,7 +43,7 @@ extension Worker {
         wakeWaiting()
     }
 
-    /// The connection, when there is one; nil: the worker waits for nothing more.
+    /// Waits for the shared connection; nil: the worker is stopping.
     func database() async -> PostgresConnection? {
         while state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
@@ -71,7 +71,7 @@ extension Worker {
         }
         guard self.connection === connection else { return }
         self.connection = nil
-        state.reconnection.disconnected(at: .now, isOwnFault: error.isOfThisSide)
+        state.reconnection.disconnected(at: .now, isOwnFault: error.isOwnFault)
         log(.databaseLost(error.message))
         lossBell.ring()
     }

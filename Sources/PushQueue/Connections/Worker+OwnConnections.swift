@@ -13,7 +13,8 @@ extension Worker {
         case detour
     }
 
-    /// Does nothing while a connection with that purpose is open, or without a connection: all such work is repeated.
+    /// Does nothing while a connection with that purpose is open, or while the worker is disconnected: such work is
+    /// repeated.
     func withOwnConnection(
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void

@@ -35,7 +35,7 @@ extension Worker {
                 throw error
             }
         }
-        throw PushError(.noProviderToken, "\(key) has been replaced just now")
+        throw PushError(.noProviderToken, "\(key) was just replaced")
     }
 
     private static func token(_ rows: borrowing Rows) throws(PostgresError) -> ProviderToken {

@@ -20,7 +20,7 @@ extension Flight {
         case write(SettlementWrite)
         /// Write the counts for the breaker: `counted`.
         case countActivity
-        /// Split a row that is too large to be claimed: `cut`.
+        /// Split a row with too many pushes: `wasSplit`.
         case split(Int64)
         case end
     }
@@ -32,15 +32,15 @@ extension Flight {
         case turnGiven(Duration?)
         case waited
         case released
-        /// With a rest, pushes that have not ended are pending.
+        /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
         case written(SettlementAnswer)
         case counted
         /// Nil: the row could not be split.
-        case cut(parts: Int?)
+        case wasSplit(parts: Int?)
         /// The statement failed.
         case failed(PostgresError)
-        /// The worker waits for nothing more.
+        /// The worker is stopping, so the step was not done.
         case abandoned
     }
 

@@ -9,7 +9,7 @@ import Postgres
 struct Flight: Sendable {
     private enum Stage {
         case claiming
-        /// Waits for a turn at the app's rate or, once it has one, for its beginning.
+        /// Waits for a turn at the app's rate, or for the start of the turn it was given.
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
         case delivering(HeldClaim)
@@ -20,12 +20,12 @@ struct Flight: Sendable {
     }
 
     let plan: ClaimPlan
-    /// The worker's id at the claim, which fences what is written.
+    /// The worker's id when it claimed, which fences what is written.
     let worker: Int64
     private var stage = Stage.claiming
     /// A row of the lane that has to be split.
     private var large: Int64?
-    /// The statement to try again met a lock.
+    /// The statement to repeat has timed out waiting for a lock.
     private(set) var metLock = false
     private var pace = RetryPace()
     private var news: [News] = []
@@ -148,8 +148,8 @@ struct Flight: Sendable {
         }
     }
 
-    /// A claim whose release PostgreSQL rejects keeps its row. It is released again as a stray, and taken over when the worker
-    /// has ended.
+    /// If PostgreSQL keeps rejecting the release, the row of the claim stays. It is released later as a stray, or taken
+    /// over once the worker has ended.
     private mutating func gaveBack(
         _ claim: HeldClaim,
         _ refusals: Int,
@@ -292,7 +292,7 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        if case .cut(let parts?) = event {
+        if case .wasSplit(let parts?) = event {
             state.split(in: plan.lane, at: now)
             if parts > 0 { log(.split(app: app, message: message, parts: parts)) }
         }

@@ -12,7 +12,7 @@ struct HeldClaim: Sendable {
     }
 
     let jobs: ClaimedJobs
-    /// The worker's id at the claim, which fences the settlement.
+    /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
     var mostAttempts = Int16.max

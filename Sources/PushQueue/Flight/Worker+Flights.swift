@@ -121,7 +121,7 @@ extension Worker {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var parts: Int64?
         await withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(state.cutSize(of: lane.app))
+            let size = Int32(state.partSize(of: lane.app))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
                 parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
@@ -133,6 +133,6 @@ extension Worker {
                 logError(error)
             }
         }
-        return .cut(parts: parts.map { Int($0) })
+        return .wasSplit(parts: parts.map { Int($0) })
     }
 }

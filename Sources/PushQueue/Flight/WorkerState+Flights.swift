@@ -20,7 +20,7 @@ extension WorkerState {
         return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
-    /// Outcomes of a claim are known, all or some.
+    /// Some or all outcomes of a claim are known.
     mutating func settlement(of claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
             claim.jobs,

@@ -1,7 +1,7 @@
 import IO
 
-/// The apps that are held, and when each is tried again: after a second, then at growing intervals, with jitter. It is tried
-/// with one small claim, and only an answer of the gateway ends the hold.
+/// The apps that are held, and when each is tried again: within a second, then at growing intervals, with jitter. A try is
+/// one small claim. Only an answer of the gateway ends the hold.
 struct AppHolds: Sendable {
     private struct Hold {
         var times = 0
@@ -17,7 +17,7 @@ struct AppHolds: Sendable {
     var troubles: [(app: Int32, trouble: Trouble)] { holds.map { ($0.key, $0.value.trouble) } }
 
     /// When the app may be tried; nil: now.
-    func end(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
+    func endTime(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let hold = holds[app], now < hold.until else { return nil }
         return hold.until
     }
@@ -32,14 +32,14 @@ struct AppHolds: Sendable {
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration? {
-        guard end(of: app, at: now) == nil else { return nil }
+        guard endTime(of: app, at: now) == nil else { return nil }
         let times = holds[app].map { min($0.times + 1, 16) } ?? 0
         let wait = min(Self.longest, Self.shortest * (1 << times)) * Double.random(in: 0.5...1, using: &generator)
         holds[app] = Hold(times: times, until: now + wait, trouble: trouble)
         return wait
     }
 
-    /// The row of the app has changed, so it may be tried at once.
+    /// The route of the app has changed, so it may be tried at once.
     mutating func release(_ app: Int32) {
         holds[app]?.times = 0
         holds[app]?.until = MonotonicInstant(nanoseconds: 0)

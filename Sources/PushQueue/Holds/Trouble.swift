@@ -1,6 +1,6 @@
 import ApplePush
 
-/// Why an app cannot send at the moment, apart from its pushes.
+/// Why an app cannot send at the moment, whatever its pushes contain.
 package struct Trouble: Error, Equatable, Sendable {
     package enum Kind: String, Equatable, Sendable {
         /// No connection, or none that lasts.
@@ -24,7 +24,7 @@ package struct Trouble: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// It is a problem of every app with the credential.
+    /// It concerns every app with the credential.
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
@@ -66,7 +66,7 @@ package struct Trouble: Error, Equatable, Sendable {
                     self.init(.providerToken, "APNs refuses the provider token: \(outcome.status) \(reason).")
                     return
                 case .keepProviderToken:
-                    self.init(.tokenUpdates, "APNs wants no new provider token yet: \(outcome.status) \(reason).")
+                    self.init(.tokenUpdates, "APNs accepts no new provider token yet: \(outcome.status) \(reason).")
                     return
                 default: continue
                 }

@@ -53,7 +53,7 @@ extension Worker {
             try await register(on: lifeline)
             log(.leaseLost(worker: state.id))
         }
-        // Without the lease, nothing was claimed.
+        // While the lease was lost, nothing was claimed.
         dispatchBell.ring()
     }
 
@@ -90,7 +90,7 @@ extension Worker {
             }
         }
         for breaker in opened { log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason)) }
-        // At once, since every further claim would lose pushes.
+        // The pause must be known at once: pushes of every further claim would fail.
         try await readApps(opened.map(\.app), on: connection)
     }
 

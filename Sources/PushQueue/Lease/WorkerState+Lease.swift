@@ -29,7 +29,7 @@ extension WorkerState {
 
     // MARK: Other workers
 
-    /// While its own heartbeats fail, missing heartbeats of others prove nothing.
+    /// If its own heartbeats fail for this long, missing heartbeats of others prove nothing.
     private var longestSilence: Duration { options.lease * 3 / 5 }
 
     private mutating func heartbeatGotThrough(askedAt: MonotonicInstant) {

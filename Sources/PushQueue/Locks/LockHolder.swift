@@ -9,7 +9,7 @@ package struct LockHolder: Equatable, Sendable {
     /// Tables of schema carillon.
     package let relations: String
     /// It has locked tables against all writers. Otherwise it may have locked rows.
-    package let isWhole: Bool
+    package let locksTables: Bool
     /// The age of its transaction; nil: this user may not see it.
     package let seconds: Double?
     /// How many sessions have waited for it longer than three seconds.
@@ -17,7 +17,7 @@ package struct LockHolder: Equatable, Sendable {
 }
 
 extension LockHolder {
-    /// The holders that others wait for, or whose transaction is older than `$1` seconds, of locks on table `$2`, or on any.
+    /// Holders of locks on table `$2`, or on any, that others wait for or whose transaction is older than `$1` seconds.
     ///
     /// Row locks of other sessions cannot be seen, so every transaction that has written to the table may hold some. If this
     /// user may not see the age of a transaction, it counts only when the table is given. A session that waits for a lock
@@ -27,7 +27,7 @@ extension LockHolder {
         """
         WITH held AS (
             SELECT l.pid, l.virtualtransaction AS transaction,
-                l.mode NOT IN ('RowShareLock', 'RowExclusiveLock') AS is_whole,
+                l.mode NOT IN ('RowShareLock', 'RowExclusiveLock') AS locks_tables,
                 coalesce(string_agg(DISTINCT 'carillon.' || c.relname, ', ') FILTER (WHERE NOT c.relispartition),
                     min('carillon.' || c.relname)) AS relations
             FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -47,7 +47,7 @@ extension LockHolder {
                 CASE WHEN p.gid IS NOT NULL THEN format('the prepared transaction %L', p.gid)
                     ELSE format('process %s (%s)', h.pid,
                         concat_ws(', ', nullif(a.application_name, ''), 'user ' || a.usename, a.state)) END AS who,
-                h.pid, h.relations, h.is_whole, coalesce(w.sessions, 0) AS sessions,
+                h.pid, h.relations, h.locks_tables, coalesce(w.sessions, 0) AS sessions,
                 extract(epoch FROM clock_timestamp() - coalesce(p.prepared, a.xact_start))::float8 AS seconds,
                 (a.backend_xid IS NOT NULL AND NOT EXISTS (
                     SELECT FROM pg_locks l WHERE l.pid = h.pid AND NOT l.granted)) OR p.gid IS NOT NULL AS may_hold_rows,
@@ -56,12 +56,12 @@ extension LockHolder {
             LEFT JOIN pg_stat_activity a ON a.pid = h.pid
             LEFT JOIN pg_prepared_xacts p ON h.pid IS NULL AND h.transaction = '-1/' || p.transaction
             LEFT JOIN waiting w ON w.pid = h.pid
-            ORDER BY h.pid, h.transaction, h.is_whole DESC
+            ORDER BY h.pid, h.transaction, h.locks_tables DESC
         )
-        SELECT h.who, h.pid, h.relations, h.is_whole, h.seconds, h.sessions FROM holder h
-        WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.is_whole OR $2 IS NOT NULL AND NOT h.is_ours
-            ELSE h.seconds > $1 AND (h.is_whole OR h.may_hold_rows) END
-        ORDER BY h.sessions DESC, h.is_whole DESC, h.seconds DESC NULLS LAST LIMIT 5
+        SELECT h.who, h.pid, h.relations, h.locks_tables, h.seconds, h.sessions FROM holder h
+        WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.locks_tables OR $2 IS NOT NULL AND NOT h.is_ours
+            ELSE h.seconds > $1 AND (h.locks_tables OR h.may_hold_rows) END
+        ORDER BY h.sessions DESC, h.locks_tables DESC, h.seconds DESC NULLS LAST LIMIT 5
         """
     )
 
@@ -73,7 +73,7 @@ extension LockHolder {
         who = try rows.string(row, "who")
         pid = try rows.int32IfPresent(row, "pid")
         relations = try rows.string(row, "relations")
-        isWhole = try rows.bool(row, "is_whole")
+        locksTables = try rows.bool(row, "locks_tables")
         seconds = try rows.isNull(row, "seconds") ? nil : rows.double(row, "seconds")
         waiting = try rows.int64(row, "sessions")
     }

@@ -1,10 +1,10 @@
 import IO
 import Postgres
 
-/// Statements that write for an app. They use the shared connection or, once they have met a lock, the detour: a connection
-/// where only such statements wait for each other.
+/// Statements that write for an app. They use the shared connection or, once they have timed out on a lock, the detour: a
+/// connection where only such statements wait for each other.
 extension Worker {
-    /// A statement with so many rows is a large one.
+    /// A statement with at least this many rows is a large one.
     static let manyRows = 64
     private static let mostLargeStatements = 2
 
@@ -24,8 +24,8 @@ extension Worker {
         if let next = inLine.popFirst() { next.resume() } else { largeStatements -= 1 }
     }
 
-    /// - Parameter metLock: An earlier try met a lock.
-    /// - Returns: nil: the worker waits for nothing more.
+    /// - Parameter metLock: An earlier try timed out waiting for a lock.
+    /// - Returns: nil: the worker is stopping.
     func write<R: Sendable>(
         for app: Int32,
         _ statement: Statement,
@@ -37,7 +37,7 @@ extension Worker {
         guard let connection = await database() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if metLock || state.lockedApps.takeDetour(app, at: .now) {
+            if metLock || state.lockedApps.mustDetour(app, at: .now) {
                 answer = try await askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await takeTurn() }

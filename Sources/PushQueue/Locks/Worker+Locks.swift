@@ -1,7 +1,7 @@
 import IO
 import Postgres
 
-/// Logging who holds the locks that statements meet.
+/// Logging who holds the locks that statements wait for in vain.
 extension Worker {
     struct MetLock: Sendable {
         let error: PostgresError
@@ -9,7 +9,7 @@ extension Worker {
         let suppressed: Int
     }
 
-    /// The lock timeout of the shared connection, for which a holder has had its lock at least.
+    /// The lock timeout of the shared connection: a holder has had its lock at least this long.
     private static let shortest = Duration.milliseconds(100)
 
     /// Finds the holders of each lock to be logged, on the shared connection, where the wait for locks is short.

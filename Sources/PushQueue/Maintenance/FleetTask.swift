@@ -8,7 +8,8 @@ package struct FleetTask: Sendable {
 
     let name: String
 
-    /// The interval has passed, or its begin is in the future because the database's clock was set back, or its worker is dead.
+    /// The interval has passed, or its start is in the future because the database's clock was set back, or its worker is
+    /// dead.
     private static let isDueNow = """
         c.name = $1 AND (c.held_by IS NULL AND (c.next_run <= now()
                 OR c.next_run - c.every + coalesce(make_interval(secs => $2), c.every) <= now()
@@ -29,7 +30,7 @@ package struct FleetTask: Sendable {
     )
 
     static let end = Statement(
-        "end_hold_of_fleet",
+        "end_fleet_task",
         "UPDATE carillon.fleet_tasks c SET held_by = NULL WHERE c.name = $1 AND c.held_by = $2"
     )
 

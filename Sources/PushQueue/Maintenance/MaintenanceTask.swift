@@ -31,7 +31,7 @@ struct MaintenanceTask: Sendable {
 
     /// Tasks with the same name are done one at a time.
     let name: Name
-    /// How long to wait before each time; nil: it ends.
+    /// The wait before each run; nil: the task ends.
     let wait: @Sendable (inout WorkerState) -> Duration?
     let means: Means
 

@@ -1,6 +1,6 @@
 import IO
 
-/// When to look whether maintenance is due.
+/// When to check whether maintenance is due.
 extension WorkerState {
     private static let waitAfterFailure = Duration.seconds(60)
     private static let longestWait = Duration.seconds(2)

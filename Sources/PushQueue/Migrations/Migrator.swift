@@ -2,12 +2,13 @@ package import Postgres
 
 /// Migrates the schema of a database up and down.
 ///
-/// Each migration is one transaction under one lock, and reads again what is to be done: programs that start at once share the
-/// work, and one that is killed leaves whole versions. The lock ends with the transaction, so poolers do no harm.
+/// Each migration is one transaction under one lock, and reads again what is to be done: programs that start at the same
+/// time share the work, and one that is killed leaves whole versions. The lock ends with the transaction, so poolers do no
+/// harm.
 package struct Migrator: Sendable {
     private let connection: PostgresConnection
 
-    /// Only this migrator uses the connection meanwhile.
+    /// Nothing else may use the connection meanwhile.
     package init(_ connection: PostgresConnection) { self.connection = connection }
 
     private static let lock = Statement(

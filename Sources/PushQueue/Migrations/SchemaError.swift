@@ -55,16 +55,16 @@ extension SchemaError {
     static func changed(_ migration: MigrationState) -> Self {
         Self(
             .changed,
-            "Version \(migration.version) (\(migration.name)) of the schema carillon was made by another text than "
-                + "this program holds: use the release that it came with, and leave applied migrations as they are."
+            "Version \(migration.version) (\(migration.name)) of the schema carillon was applied from another text than "
+                + "this program's: use the release that it came with, and leave applied migrations as they are."
         )
     }
 
     static func plans(_ faults: [String]) -> Self {
         Self(
             .plans,
-            "The worker's statements do not go by their indexes: \(faults.joined(separator: "; ")). An index of carillon."
-                + "messages or carillon.scheduled is missing or invalid: make it again as the migrations do (`carillon "
+            "The worker's statements do not use their indexes: \(faults.joined(separator: "; ")). An index of carillon."
+                + "messages or carillon.scheduled is missing or invalid: create it as the migrations do (`carillon "
                 + "migrate sql` prints them), or REINDEX the table."
         )
     }
@@ -78,7 +78,7 @@ extension SchemaError {
     }
 
     static func failed(_ migration: Migration, _ direction: String, _ error: PostgresError) -> Self {
-        // dependent_objects_still_exist: the details name these objects, and hold nothing of any row.
+        // dependent_objects_still_exist: the details name these objects, and contain no data of rows.
         let details = error.sqlState == "2BP01" ? error.detail.map { "\n\($0)\n" } ?? "" : ""
         // lock_not_available
         let again =
@@ -86,7 +86,7 @@ extension SchemaError {
             ? ". Migrations before it stay done: run the command again when nobody uses these tables" : ""
         return Self(
             .failed,
-            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error.message)\(details)\(again)"
+            "Migration \(migration.title) \(direction) failed and was rolled back: \(error.message)\(details)\(again)"
                 + (error.hint.map { ".\n  \($0)" } ?? ""),
             underlying: error
         )

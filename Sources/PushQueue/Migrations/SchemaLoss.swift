@@ -9,7 +9,7 @@ package struct SchemaLoss: Sendable {
 
     /// The migrations to be undone, the newest first.
     package let migrations: [Migration]
-    /// Those with rows.
+    /// The tables of these migrations that have rows.
     package let tables: [Table]
     /// Roles that are limited to an app.
     package let isolatedRoles: [String]

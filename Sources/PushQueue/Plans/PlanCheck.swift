@@ -23,7 +23,7 @@ package enum PlanCheck {
         "SELECT cardinality(p.parameter_types) AS count FROM pg_prepared_statements p WHERE p.name = 'carillon_plan'"
     )
 
-    /// Returns a sentence for each statement that does not. No other task may use the connection meanwhile.
+    /// Returns a sentence for each statement that does not use its index. No other task may use the connection meanwhile.
     package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
         do {
             return try await connection.transaction {
@@ -53,7 +53,7 @@ package enum PlanCheck {
         let text = try await connection.query(explain) { rows in try rows.string(0, 0) }
         try await connection.script("DEALLOCATE carillon_plan")
         guard let root = try JSONDecoder().decode([PlanNode.Root].self, from: Data(text.utf8)).first else {
-            throw PostgresError(.unexpectedValue, "the server explains nothing")
+            throw PostgresError(.unexpectedValue, "EXPLAIN returned no plan")
         }
         return root.plan
     }

@@ -20,13 +20,13 @@ struct PlanNode: Decodable {
         case children = "Plans"
     }
 
-    /// How rows of these tables are read other than by an index, in its order; nil: they are not.
+    /// What is wrong with the way rows of these tables are read; nil: all come from an index, in its order.
     func fault(reading tables: Set<String>) -> String? {
         if let relation, tables.contains(relation) {
             switch kind {
             case "ModifyTable", "Tid Scan": break
             case "Index Scan", "Index Only Scan":
-                if condition == nil { return "walks the whole of an index of carillon.\(relation)" }
+                if condition == nil { return "scans a whole index of carillon.\(relation)" }
             default: return "reads the whole of carillon.\(relation) (\(kind))"
             }
         }

@@ -1,13 +1,13 @@
 /// What a feedback pass has done.
 package struct FeedbackTally: Equatable, Sendable {
-    /// Tokens that were deleted in all tables, by the app's name.
+    /// Tokens deleted from all tables together, by the app's name.
     package private(set) var deleted: [String: Int] = [:]
     /// Rows of `feedback` that were handled.
     package private(set) var handled = 0
     /// Why watched tables could not be reaped, without duplicates.
     package private(set) var faults: [String] = []
     /// The pass has ended.
-    package private(set) var isWhole = false
+    package private(set) var isComplete = false
 
     package init() {}
 
@@ -17,6 +17,6 @@ package struct FeedbackTally: Equatable, Sendable {
         if batch.deleted > 0 { deleted[batch.app ?? "", default: 0] += batch.deleted }
         handled += batch.handled
         for fault in batch.faults where !faults.contains(fault) { faults.append(fault) }
-        if batch.state == .over { isWhole = true }
+        if batch.state == .over { isComplete = true }
     }
 }

@@ -10,13 +10,13 @@ struct Admission: Sendable {
     var leftByOthers = Int.max
 
     init(limit: Int) {
-        precondition(limit > 0, "a worker that may send nothing at once sends nothing")
+        precondition(limit > 0, "the limit of pushes in flight must be positive")
         self.limit = limit
     }
 
     private var left: Int { min(limit - inFlight, leftByOthers) }
 
-    /// The most pushes of one app: all but a quarter.
+    /// The most pushes of one app in flight: three quarters of the limit.
     var most: Int { max(1, limit - limit / 4) }
 
     var hasRoom: Bool { left > 0 }
@@ -35,7 +35,7 @@ struct Admission: Sendable {
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
         let left = inFlight(of: app) - pushes
-        precondition(left >= 0, "more pushes came back than had gone")
+        precondition(left >= 0, "more pushes released than admitted")
         byApp[app] = left == 0 ? nil : left
         inFlight -= pushes
     }

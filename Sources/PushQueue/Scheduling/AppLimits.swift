@@ -13,7 +13,7 @@ struct AppLimits: Sendable {
     var rates = RateLimits()
     var expiry = ExpiryWatch()
     var capacities: Capacities
-    /// They share the rate of an app.
+    /// The live workers share the rate of an app.
     var workersAlive = 1
 
     init(maxInFlight: Int, claimSize: Int) {
@@ -29,7 +29,7 @@ struct AppLimits: Sendable {
         case .absent: return .pushes(room: room)
         case .known(let app):
             guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
-            if let end = holds.end(of: id, at: now) { return .blocked(until: end) }
+            if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
             var most = capacities.room(for: id, inFlight: admission.inFlight(of: id))
             guard most > 0 else { return .blocked(until: nil) }
             if let rate = app.row.settings.maxRate {

@@ -1,4 +1,5 @@
-/// How many streams each app's gateway allows. Pushes claimed far beyond that only wait, and no other worker can claim them.
+/// How many pushes each app's gateway takes at a time. Pushes claimed far beyond that only wait, and no other worker can
+/// claim them.
 struct Capacities: Sendable {
     /// Pushes in flight for each stream: some are being sent, some are being settled, and some must wait, or no further
     /// connection would be opened.

@@ -14,7 +14,7 @@ struct DueFloor: Sendable {
         static func < (left: Self, right: Self) -> Bool { (left.time, left.id) < (right.time, right.id) }
     }
 
-    /// A look is cheap up to this time, plus so much for each job that it moves.
+    /// A look is cheap up to this time, plus `cheapForJob` for each job that it moves.
     private static let cheap = Duration.milliseconds(1)
     private static let cheapForJob = Duration.microseconds(100)
 

@@ -1,7 +1,7 @@
 import IO
 
-/// A limit of pushes in flight that the workers of one process share. While one of them finds no room, the others are limited
-/// to equal parts.
+/// A limit on pushes in flight that the workers of one process share. While one of them finds no room, the others are
+/// limited to equal parts.
 package final class FlightCeiling: Sendable {
     package struct Share: Sendable {
         let ceiling: FlightCeiling
@@ -10,9 +10,9 @@ package final class FlightCeiling: Sendable {
 
     private struct Member {
         var held = 0
-        /// Room that is kept while the worker plans a claim.
+        /// Room reserved while the worker plans a claim.
         var reserved = 0
-        /// When it no longer counts as waiting for room.
+        /// Until when it counts as waiting for room.
         var waitsUntil: MonotonicInstant?
     }
 
@@ -51,7 +51,7 @@ package final class FlightCeiling: Sendable {
 }
 
 extension FlightCeiling.Share {
-    /// How many more pushes this worker may claim. The room is kept until it calls `hold`.
+    /// How many more pushes this worker may claim. They stay reserved until it calls `hold`.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.reserve(at: place, holding: pushes, now: now)
     }

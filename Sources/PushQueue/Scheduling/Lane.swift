@@ -23,7 +23,7 @@ package struct Lane: Hashable, Sendable {
         }
     }
 
-    /// A lane is deep if its last claim left rows behind.
+    /// A lane is deep if its last claim may have left rows behind.
     enum Depth: Int, CaseIterable, Sendable {
         case shallow
         case deep

@@ -34,7 +34,7 @@ struct LaneBoard: Sendable {
     static let mostRows = 1000
     /// How long a lane is parked when the server has no memory for one of its rows.
     static let rest = Duration.seconds(1)
-    /// The first claim of a lane takes a fraction of the quantum.
+    /// A claim of a shallow lane takes this fraction of the quantum: 1/16.
     static let caution = 16
     /// How long an idle lane is remembered, with its floor.
     static let memory = Duration.seconds(10)
@@ -203,7 +203,7 @@ struct LaneBoard: Sendable {
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         let urgency = turns[depth.rawValue].urgency
-        // A lane in debt passes its turn. If it is alone, it soon has paid.
+        // A lane in debt passes its turn. If it is alone, a few rounds pay the debt.
         for _ in 0..<turns[depth.rawValue][urgency].count * 4 {
             guard let lane = turns[depth.rawValue][urgency].first else { return nil }
             guard var entry = entries[lane], entry.isReady, entry.depth == depth else {

@@ -1,7 +1,7 @@
 import IO
 
-/// Lanes with rows that may not be claimed, because their app is paused, held, or at its rate. They are in no round, so ten
-/// thousand of them cost nothing.
+/// Lanes with rows that may not be claimed now: their app is paused, held or at its rate, or there is no room or memory for
+/// a row. They are in no round, so ten thousand of them cost nothing.
 struct ParkedLanes: Sendable {
     private struct Place {
         var lanes: [Lane] = []

@@ -7,7 +7,7 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let rest = 25
-    /// The cost is that of the cheapest of so many looks. Others may have waited for a processor, a lock or the network.
+    /// The cost is the lowest of this many looks. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
     private var current = Self.shortest

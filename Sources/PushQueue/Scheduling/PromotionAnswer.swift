@@ -12,7 +12,7 @@ struct PromotionAnswer: Sendable {
     var promotions: [Promotion] = []
     /// Due jobs that were not moved are behind it.
     var place = DueFloor.Place.beginning
-    /// The server's time.
+    /// How long the server took.
     var cost = Duration.zero
 
     var rows: Int { promotions.reduce(0) { $0 + $1.rows } }

@@ -7,13 +7,13 @@ import IO
 /// transactions committed in another order than that of their ids. Rows that are committed even later are found by a rare
 /// sweep from the beginning.
 struct ScanFloor<Place: Comparable & Sendable>: Sendable {
-    /// How long after drawing its id a row may be committed without waiting for a sweep.
+    /// A row that is committed within this time of drawing its id is found without a sweep.
     static var leastAge: Duration { .milliseconds(250) }
     /// How often a scan begins at the floor.
     static var leastPause: Duration { .milliseconds(100) }
 
     private let beginning: Place
-    /// The floor rises after so many rows: walking over fewer costs nothing.
+    /// The floor rises after this many rows: walking over fewer costs nothing.
     private let leastRows: Int
     private(set) var place: Place
     private var tip: Place

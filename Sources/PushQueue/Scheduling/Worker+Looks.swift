@@ -62,14 +62,14 @@ extension Worker {
         try await readApps(Array(unread), on: connection)
         let readAt = MonotonicInstant.now
         let events = state.understood(lanes, at: readAt)
-        // Without the wait for other answers.
+        // Excludes the wait for the answers of other statements.
         let total = cost + (MonotonicInstant.now - readAt)
         for event in events { log(event) }
         return (lanes, total)
     }
 }
 
-/// The columns of a look that may find many lanes, by their places.
+/// The columns of a look, by position, since it may find many lanes.
 extension Rows.Column {
     fileprivate static var app: Self { .place(0) }
     fileprivate static var lane: Self { .place(1) }

@@ -16,7 +16,7 @@ extension WorkerState {
         let wasIdle: Bool
         /// Due jobs that were moved to the queue.
         var promoted = 0
-        /// The server's time; nil: unknown. The time until the answer includes other statements.
+        /// How long the server took; nil: unknown. The time until the answer includes other statements.
         var cost: Duration?
     }
 

@@ -8,7 +8,7 @@ package struct AppStore: Sendable {
         package let tokens: Int64
         package let feedback: Int64
         package let dedupeKeys: Int64
-        /// Tables of the owner in which feedback passes delete.
+        /// The application's tables from which feedback passes delete dead tokens.
         package let watchedTables: Int64
         /// Rows of `results` and `failures`, which stay.
         package let history: Int64
@@ -16,7 +16,7 @@ package struct AppStore: Sendable {
 
     private let connection: PostgresConnection
 
-    /// Only this store uses the connection meanwhile.
+    /// Nothing else may use the connection meanwhile.
     package init(_ connection: PostgresConnection) { self.connection = connection }
 
     // MARK: Reading
@@ -136,7 +136,7 @@ package struct AppStore: Sendable {
         }
     }
 
-    /// The columns of `add` and `change`, if the settings go together.
+    /// The parameters of `add` and `change`. Throws if the settings contradict each other.
     private func parameters(of app: AppSettings) async throws -> Parameters {
         var credential: StoredCredential?
         if let name = app.credential { credential = try await CredentialStore(connection).find(name) }
@@ -256,7 +256,7 @@ extension AppSettings {
         if topic == nil {
             return SettingsError(
                 .invalid,
-                "An app with a signing key needs a topic: \(credential.name) does not name one, as a certificate does."
+                "An app with a signing key needs a topic: unlike a certificate, \(credential.name) does not name one."
             )
         }
         return nil

@@ -5,7 +5,7 @@ package import Postgres
 package struct CredentialStore: Sendable {
     private let connection: PostgresConnection
 
-    /// Only this store uses the connection meanwhile.
+    /// Nothing else may use the connection meanwhile.
     package init(_ connection: PostgresConnection) { self.connection = connection }
 
     // MARK: Storing
@@ -20,7 +20,7 @@ package struct CredentialStore: Sendable {
         """
     )
 
-    /// The database's clock says what has expired.
+    /// Expiry is judged by the database's clock.
     private static let expiry = Statement(
         "credential_expiry",
         "SELECT CASE WHEN $1 <= now() THEN to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') END"
@@ -72,11 +72,11 @@ package struct CredentialStore: Sendable {
     }
 
     private func inUse(_ credential: StoredCredential) -> SettingsError {
-        let them = credential.apps.count == 1 ? "it" : "them"
+        let apps = credential.apps.count == 1 ? "the app" : "the apps"
         return SettingsError(
             .inUse,
-            "Credential \(credential.name) is used by \(credential.apps.joined(separator: ", ")): give \(them) another "
-                + "one, or remove \(them) first."
+            "Credential \(credential.name) is used by \(credential.apps.joined(separator: ", ")): give \(apps) another "
+                + "one, or remove \(apps) first."
         )
     }
 

@@ -41,12 +41,12 @@ package struct CredentialText: Sendable {
             .invalid,
             privateKey == nil
                 ? "A credential is a certificate with its key, or a signing key with its key id and team id."
-                : "A key alone is no credential: a signing key (.p8) needs its key id and team id, any other its "
+                : "A key alone is no credential: a signing key (.p8) needs its key id and team id, any other key needs its "
                     + "certificate."
         )
     }
 
-    /// The same for a worker, which holds apps with a credential that cannot be used.
+    /// The same for a worker, as the trouble for which it holds the apps of the credential.
     func usable() throws(Trouble) -> Credential {
         do {
             return try credential()

@@ -41,17 +41,17 @@ package struct SettingsError: CodedError {
     /// By the name of the constraint.
     private static let sentences = [
         "certificates_name_is_not_empty": "A credential needs a name.",
-        "certificates_name_is_255_bytes_at_most": "The name of a credential has 255 bytes at most.",
+        "certificates_name_is_255_bytes_at_most": "The name of a credential may have 255 bytes at most.",
         "certificates_certificate_is_64_kb_at_most":
-            "A certificate with its chain has 65,536 bytes at most: leave out certificates that are not part of it.",
-        "certificates_private_key_is_64_kb_at_most": "A private key has 65,536 bytes at most.",
-        "certificates_passphrase_is_4_kb_at_most": "A passphrase has 4,096 bytes at most.",
-        "certificates_key_id_is_64_bytes_at_most": "A key id has 64 bytes at most.",
-        "certificates_team_id_is_64_bytes_at_most": "A team id has 64 bytes at most.",
+            "A certificate with its chain may have 65,536 bytes at most: leave out certificates that are not part of it.",
+        "certificates_private_key_is_64_kb_at_most": "A private key may have 65,536 bytes at most.",
+        "certificates_passphrase_is_4_kb_at_most": "A passphrase may have 4,096 bytes at most.",
+        "certificates_key_id_is_64_bytes_at_most": "A key id may have 64 bytes at most.",
+        "certificates_team_id_is_64_bytes_at_most": "A team id may have 64 bytes at most.",
         "apps_name_is_not_empty": "An app needs a name.",
-        "apps_name_is_255_bytes_at_most": "The name of an app has 255 bytes at most.",
-        "apps_gateway_is_300_bytes_at_most": "A gateway has 300 bytes at most.",
-        "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway has 300 bytes at most.",
+        "apps_name_is_255_bytes_at_most": "The name of an app may have 255 bytes at most.",
+        "apps_gateway_is_300_bytes_at_most": "A gateway may have 300 bytes at most.",
+        "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may have 300 bytes at most.",
         "apps_gateway_ca_is_256_kb_at_most":
             "The trust root of a gateway has 262,144 bytes at most: give the authority that has signed its certificate.",
         "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",

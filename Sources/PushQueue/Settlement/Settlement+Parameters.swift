@@ -156,8 +156,8 @@ extension Settlement {
         return column
     }
 
-    /// The pushes of jobs of which only some return or stay, each with the place of its job. The database has the tokens of
-    /// whole jobs.
+    /// The pushes of jobs that return or stay only in part, each with the place of its job. The database has the tokens of
+    /// the other jobs.
     private static func pushes(_ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>) -> [(job: Int32, push: Int32)] {
         jobs.enumerated().flatMap { number, job in job.isWhole ? [] : job.pushes.map { (Int32(number + 1), $0) } }
     }

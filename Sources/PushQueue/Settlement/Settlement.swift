@@ -100,7 +100,7 @@ package struct Settlement: Sendable {
 
     /// Jobs that have ended as a whole.
     private(set) var ended: [Share] = []
-    /// Jobs that are not all of their message, or have ended only in part.
+    /// Jobs that are only a part of their message, or have ended only in part.
     private(set) var parts: [Share] = []
     private(set) var failures: [Failure] = []
     private(set) var returns: [Return] = []
@@ -133,7 +133,7 @@ package struct Settlement: Sendable {
         now: Int64,
         using generator: inout some RandomNumberGenerator
     ) {
-        precondition(outcomes.count == claim.batch.count, "an outcome a push")
+        precondition(outcomes.count == claim.batch.count, "there must be one outcome for each push")
         self.policy = policy
         self.mostAttempts = mostAttempts
         self.now = now
@@ -160,14 +160,14 @@ package struct Settlement: Sendable {
                     refusal += 1
                 }
             }
-            let isAsItWas =
+            let isUnchanged =
                 if let pushes {
                     judge(pushes, of: job, &share, outcomes, using: &generator)
                 } else {
                     judge(job.places, of: job, &share, outcomes, using: &generator)
                 }
             count(share)
-            if isAsItWas { continue }
+            if isUnchanged { continue }
             if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
         }
     }
@@ -182,7 +182,7 @@ package struct Settlement: Sendable {
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
-        guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece of nothing.") }
+        guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece without jobs.") }
         var piece = self
         piece.ended.removeAll { !(first...last).contains($0.job) }
         piece.parts.removeAll { !(first...last).contains($0.job) }

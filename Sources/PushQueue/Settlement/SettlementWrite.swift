@@ -14,7 +14,7 @@ struct SettlementWrite: Sendable {
     let outcomes: Outcomes
     /// The outcomes that an earlier part was settled with.
     let earlier: Outcomes?
-    /// The worker's id at the claim.
+    /// The worker's id when it claimed.
     let worker: Int64
     /// How many parts of the claim are settled.
     let part: Int16

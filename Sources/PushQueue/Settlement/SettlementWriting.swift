@@ -39,12 +39,12 @@ struct SettlementWriting: Sendable {
 
     private enum Stage {
         case whole
-        /// What is to be written, the next piece last, and how often that was rejected.
+        /// What is to be written, the next piece last, and how often the next piece was rejected.
         case cut([ArraySlice<Int32>], refusals: Int)
         case over(isWritten: Bool)
     }
 
-    /// How often a single job is tried.
+    /// How often the outcomes of a single job are tried.
     static let tries = 3
 
     var claim: HeldClaim
@@ -126,7 +126,7 @@ struct SettlementWriting: Sendable {
         }
         refusal = error.message
         if settlement.pending > 0 { return .waitsForRest }
-        // The claim cannot leave `inflight`. Without it the pushes would be sent again, so the worker keeps trying.
+        // The claim stays in `inflight`. If the worker gave it up, its pushes would be sent again, so it keeps trying.
         var stuck: Int64?
         if case .refused(let job) = next { stuck = claim.jobs.jobs[Int(job)].message }
         return refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)

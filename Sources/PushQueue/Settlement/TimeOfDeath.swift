@@ -3,7 +3,7 @@ enum TimeOfDeath {
     /// 2008, before APNs, in seconds since 1970.
     private static let earliest: Int64 = 1_199_145_600
 
-    /// In microseconds since 1970. Only the timestamp has milliseconds, as APNs writes it, or seconds, as the legacy service
+    /// In microseconds since 1970. The timestamp has milliseconds, as APNs writes it, or seconds, as the legacy service
     /// did; no valid number can mean both.
     ///
     /// Without a valid timestamp it is the time of the claim, so a token that is registered later is not deleted.

@@ -11,7 +11,7 @@ package struct TokenStore: Sendable {
 
     private let connection: PostgresConnection
 
-    /// Only this store uses the connection meanwhile.
+    /// Nothing else may use the connection meanwhile.
     package init(_ connection: PostgresConnection) { self.connection = connection }
 
     /// Throws if there is no such app. PostgreSQL's error lists the apps.
@@ -21,7 +21,8 @@ package struct TokenStore: Sendable {
 
     /// Writes the batch in one transaction. Writing it again changes nothing.
     ///
-    /// The newest registration of a token wins, in the batch or in the database. Without an owner, it keeps the known one.
+    /// The newest registration of a token wins, in the batch or in the database. One without an owner keeps the known
+    /// owner.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
         let connection = self.connection
         return try await connection.transaction {

@@ -4,7 +4,7 @@ import Postgres
 
 /// The parameters of those `WorkerStatements` that take more than a few values.
 extension Parameters {
-    /// - Parameter age: How long the worker has run, under other ids.
+    /// - Parameter age: How long the worker has run, under earlier ids too.
     static func register(_ options: WorkerOptions, age: Duration) -> Parameters {
         Parameters(
             options.name,

@@ -20,7 +20,7 @@ struct TopicRefusalEvents: Sendable {
     }
 
     static let pause = Duration.seconds(30)
-    /// A single device token may belong to another app. If so many fail and no push is sent, the topic is at fault.
+    /// A single device token may belong to another app. If this many fail and no push is sent, the topic is at fault.
     static let manyTokens = 10
 
     private var apps: [Int32: [Reason: Entry]] = [:]

@@ -2,7 +2,7 @@ package import ApplePush
 package import IO
 package import Postgres
 
-/// Claims messages, has them sent, and writes their outcomes.
+/// Claims jobs, has their pushes sent, and writes the outcomes.
 ///
 /// There is a task for each claim and none for a push: the pushes of a claim go to the backend as one batch, and their
 /// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
@@ -131,7 +131,7 @@ package actor Worker {
     /// Claims nothing more, settles what is in flight, and ends; gives up after `drainTimeout`.
     package nonisolated func drain() { loop.submit { self.assumeIsolated { $0.beginDraining() } } }
 
-    /// Ends what is in flight, and ends within a second. Unsent jobs can be claimed again at once.
+    /// Abandons pushes in flight, and ends within a second. Unsent jobs can be claimed again at once.
     package nonisolated func giveUp() { loop.submit { self.assumeIsolated { $0.beginGivingUp() } } }
 
     private func beginDraining() {

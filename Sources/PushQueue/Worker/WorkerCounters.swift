@@ -81,7 +81,7 @@ package struct WorkerCounters: Sendable {
             reaped.merge(tally.deleted, uniquingKeysWith: +)
             feedbackHandled += tally.handled
             feedbackFaults += tally.faults.count
-            if tally.isWhole { feedbackPasses.add(nanoseconds: duration.nanoseconds) }
+            if tally.isComplete { feedbackPasses.add(nanoseconds: duration.nanoseconds) }
         case .breakerOpened(_, let name, _): breakers[name, default: 0] += 1
         default: break
         }

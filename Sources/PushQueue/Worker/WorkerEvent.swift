@@ -18,7 +18,7 @@ package enum WorkerEvent: Sendable {
     /// PostgreSQL rejects every statement that would end a message. The worker tries until the cause is removed.
     case cannotEnd(app: String, message: Int64, error: String)
     case tookOver(workers: Int, claims: Int, jobs: Int)
-    /// A message had more tokens than may be in flight, and was split.
+    /// A message had more tokens than one job may have, and was split.
     case split(app: Int32, message: Int64, parts: Int)
     case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
     case troubleOver(app: Int32, name: String)
@@ -32,7 +32,7 @@ package enum WorkerEvent: Sendable {
     /// A certificate in use expires soon. Below 0: it has expired.
     case credentialExpires(name: String, days: Int64)
     case maintained
-    /// A step of maintenance failed, and is tried again within minutes. The holders are those of a lock that it met.
+    /// A step of maintenance failed, and is tried again within minutes. The holders are those of a lock that it waited for.
     case maintenanceFailed(step: String, error: String, holders: [LockHolder])
     case feedbackRead(FeedbackLists.Summary)
     /// This worker has run a feedback pass or a part of one.

@@ -19,7 +19,7 @@ package struct WorkerOptions: Sendable {
     /// How long answered pushes wait for slow pushes of the same claim before they are settled.
     package var settleAfter: Duration = .seconds(1)
     package var retry = RetryPolicy()
-    /// When idle connections to gateways are closed.
+    /// How long a connection to a gateway may be idle.
     package var idleTimeout: Duration = .seconds(300)
     /// How long `results` and `failures` are kept.
     package var retention: Duration = .seconds(7 * 86400)

@@ -12,9 +12,9 @@ struct WorkerState: Sendable {
         case drained
         /// Claims nothing more, and settles what is in flight.
         case draining
-        /// Ends what is in flight.
+        /// Abandons pushes in flight.
         case givingUp
-        /// Waits for nothing more.
+        /// Has stopped. What is not settled is left for a take-over.
         case over
     }
 
@@ -40,7 +40,7 @@ struct WorkerState: Sendable {
     var due = DueFloor()
     var polling = PollingPace()
     var pausedRuns: [AppRun] = []
-    /// When the last of the jobs is due that went back without an attempt.
+    /// When the last of the jobs that went back without using up an attempt is due.
     var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
     var flights: Set<ClaimKey> = []
@@ -120,14 +120,14 @@ struct WorkerState: Sendable {
 
     // MARK: Stopping
 
-    /// False: it was told before.
+    /// False: it was requested before.
     mutating func drainRequested() -> Bool {
         guard phase == .working || phase == .drained else { return false }
         phase = .draining
         return true
     }
 
-    /// False: it was told before.
+    /// False: it was requested before.
     mutating func giveUpRequested() -> Bool {
         guard phase != .givingUp, phase != .over else { return false }
         phase = .givingUp

@@ -25,7 +25,7 @@ extension WorkerStatements {
         "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
     )
 
-    /// The fleet mints no token for the time that Apple asks for between two of them.
+    /// The fleet mints no token for the interval that Apple requires between two of them.
     static let restTokens = Statement(
         "rest_tokens",
         """

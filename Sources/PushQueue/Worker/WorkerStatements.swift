@@ -72,7 +72,7 @@ package enum WorkerStatements {
     /// Whether there are claims of workers without a row.
     static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
 
-    /// In how many microseconds the turn is; null: there is none soon.
+    /// Microseconds until the turn begins; null: no turn begins soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
 
     static let discard = Statement("discard", "SELECT carillon.discard($1, $2, $3)")
@@ -165,7 +165,7 @@ package enum WorkerStatements {
         """
     )
 
-    /// Pauses those of these apps most of whose pushes failed as BadDeviceToken.
+    /// Pauses each of these apps if most of its pushes failed as BadDeviceToken.
     static let openBreakers = Statement(
         "open_breakers",
         "SELECT b.app_id, b.app, b.reason FROM carillon.open_breakers($1) AS b"
@@ -178,7 +178,7 @@ package enum WorkerStatements {
         "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
     )
 
-    /// A step that failed may have met a lock, so maintenance is soon repeated.
+    /// A step that failed may have waited for a lock, so maintenance is soon repeated.
     static let maintainSoon = Statement(
         "maintain_soon",
         """
@@ -203,7 +203,7 @@ extension WorkerStatements {
     /// For heartbeats. They wait for locks without limit, so that they precede any take-over once the lock is gone.
     static let lifelineSettings = Self.common.with(["lock_timeout": "0", "statement_timeout": "0"])
 
-    /// For statements that met a lock on the shared connection.
+    /// For statements that timed out on a lock on the shared connection.
     static let detourSettings = Self.common.with(["lock_timeout": "250ms", "statement_timeout": "2min"])
 
     /// For work that may take long.

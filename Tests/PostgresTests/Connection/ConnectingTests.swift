@@ -34,7 +34,7 @@ import Testing
     @Test func `to a socket that is not there`() async throws {
         let error = try await Self.error("host=/nonexistent dbname=db")
         #expect(error.code == .unreachable)
-        #expect(error.description.contains("look whether PostgreSQL runs there"))
+        #expect(error.description.contains("check that PostgreSQL runs there"))
     }
 
     @Test func `to a server that does not answer`() async throws {

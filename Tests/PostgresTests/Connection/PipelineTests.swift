@@ -5,7 +5,7 @@ import Testing
 @Suite struct `The pipeline` {
     @Test func `statements are sent in order, up to the limit`() {
         var pipeline = Pipeline<Int>(limit: 2)
-        for job in 1...3 { pipeline.enqueue(.statement, job) }
+        for request in 1...3 { pipeline.enqueue(.statement, request) }
         #expect(pipeline.nextToSend() == 1)
         #expect(pipeline.nextToSend() == 2)
         #expect(pipeline.nextToSend() == nil)
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `after the limit is lowered, statements in flight are answered first`() {
         var pipeline = Pipeline<Int>(limit: 2)
-        for job in 1...4 { pipeline.enqueue(.statement, job) }
+        for request in 1...4 { pipeline.enqueue(.statement, request) }
         #expect(pipeline.nextToSend() == 1)
         #expect(pipeline.nextToSend() == 2)
         pipeline.limit = 1
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `at the end, statements that were sent are listed apart from those that were not`() {
         var pipeline = Pipeline<Int>(limit: 2)
-        for job in 1...5 { pipeline.enqueue(.statement, job) }
+        for request in 1...5 { pipeline.enqueue(.statement, request) }
         _ = pipeline.nextToSend()
         _ = pipeline.nextToSend()
         let (sent, unsent) = pipeline.takeAll()

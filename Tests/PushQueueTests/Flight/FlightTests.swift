@@ -209,7 +209,7 @@ import Testing
         #expect(scene.claimed(1, large: 1001) == "deliver 1")
         _ = scene.delivered([.delivered])
         #expect(scene.tell(.written(.written)) == "split 1000")
-        #expect(scene.tell(.cut(parts: 3)) == "end")
+        #expect(scene.tell(.wasSplit(parts: 3)) == "end")
         guard case .split(app: 1, message: 1000, parts: 3) = scene.events.last else {
             Issue.record("\(scene.events)")
             return

@@ -14,10 +14,10 @@ import Testing
         for _ in 0..<12 {
             guard let wait = holds.hold(1, for: trouble, at: now, using: &generator) else { continue }
             waits.append(wait)
-            #expect(holds.end(of: 1, at: now) != nil)
-            #expect(holds.end(of: 2, at: now) == nil)
+            #expect(holds.endTime(of: 1, at: now) != nil)
+            #expect(holds.endTime(of: 2, at: now) == nil)
             now = now + wait
-            #expect(holds.end(of: 1, at: now) == nil)
+            #expect(holds.endTime(of: 1, at: now) == nil)
             #expect(holds.isInTrouble(1))
         }
         #expect(waits.count == 12)

@@ -24,20 +24,20 @@ import Testing
     @Test func `an app that met a lock takes the detour until a statement succeeds; after several such apps, all do`() {
         var locked = LockedApps()
         locked.met(lockOf: 1, at: start)
-        #expect([1, 2].map { locked.takeDetour($0, at: start) } == [true, false])
+        #expect([1, 2].map { locked.mustDetour($0, at: start) } == [true, false])
         locked.met(lockOf: 2, at: start)
         locked.met(lockOf: 3, at: start)
-        #expect([1, 2, 4].map { locked.takeDetour($0, at: start) } == [true, true, true])
+        #expect([1, 2, 4].map { locked.mustDetour($0, at: start) } == [true, true, true])
         locked.passed(1)
-        #expect([1, 2, 4].map { locked.takeDetour($0, at: start) } == [false, true, false])
+        #expect([1, 2, 4].map { locked.mustDetour($0, at: start) } == [false, true, false])
     }
 
     @Test func `apps that met a lock and have no more statements are soon forgotten`() {
         var locked = LockedApps()
         for app in 1...3 { locked.met(lockOf: Int32(app), at: start) }
         locked.met(lockOf: 3, at: start + .seconds(20))
-        #expect(locked.takeDetour(4, at: start + .seconds(29)))
-        #expect([1, 3, 4].map { locked.takeDetour($0, at: start + .seconds(31)) } == [false, true, false])
-        #expect(!locked.takeDetour(3, at: start + .seconds(51)))
+        #expect(locked.mustDetour(4, at: start + .seconds(29)))
+        #expect([1, 3, 4].map { locked.mustDetour($0, at: start + .seconds(31)) } == [false, true, false])
+        #expect(!locked.mustDetour(3, at: start + .seconds(51)))
     }
 }

@@ -25,7 +25,7 @@ import Testing
                 )
                 let pid = try #require(try await holder.value("SELECT pg_backend_pid()").flatMap { Int32($0) })
                 let found = try #require(try await holders(seenBy: database).first)
-                #expect(found.pid == pid && found.isWhole && found.relations == "carillon.results", "\(found)")
+                #expect(found.pid == pid && found.locksTables && found.relations == "carillon.results", "\(found)")
                 #expect(found.who == "process \(pid) (nightly, user postgres, idle in transaction)")
                 #expect(try #require(found.seconds) >= 0)
                 #expect(try await holders(seenBy: database, olderThan: .seconds(60)).isEmpty)
@@ -45,7 +45,7 @@ import Testing
                 #expect(try await holders(seenBy: database).isEmpty)
                 try await holder.run("UPDATE carillon.certificates SET last_error = 'x'")
                 let found = try await holders(seenBy: database)
-                #expect(found.map(\.relations) == ["carillon.certificates"] && found.map(\.isWhole) == [false])
+                #expect(found.map(\.relations) == ["carillon.certificates"] && found.map(\.locksTables) == [false])
                 #expect(try await holders(seenBy: database, relation: "apps").isEmpty)
                 #expect(try await holders(seenBy: database, relation: "certificates").count == 1)
                 try await holder.run("ROLLBACK")
@@ -91,7 +91,10 @@ import Testing
                     #expect(found.count == 1 && found.first?.seconds == nil, "\(found)")
                     try await holder.run("LOCK TABLE carillon.apps IN EXCLUSIVE MODE")
                     let whole = try await holders(seenBy: worker, olderThan: .seconds(10))
-                    #expect(whole.map(\.relations) == ["carillon.apps"] && whole.map(\.isWhole) == [true], "\(whole)")
+                    #expect(
+                        whole.map(\.relations) == ["carillon.apps"] && whole.map(\.locksTables) == [true],
+                        "\(whole)"
+                    )
                 }
                 try await holder.run("ROLLBACK")
             }

@@ -12,9 +12,9 @@ import Testing
         #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
         #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == FeedbackPass.longestRest)
         #expect(pass.answered(Self.batch(.busy), after: .zero) == FeedbackPass.waitForOthers)
-        #expect(!pass.tally.isWhole)
+        #expect(!pass.tally.isComplete)
         #expect(pass.answered(Self.batch(.over), after: .zero) == nil)
-        #expect(pass.tally.isWhole)
+        #expect(pass.tally.isComplete)
     }
 
     @Test func `a pass counts deleted tokens by app, and each fault once`() {

@@ -46,11 +46,11 @@ extension SimulatedWorker {
             guard let link else { return tell(.counted, to: way) }
             count(on: link) { self.tell(.counted, to: way) }
         case .split(let message):
-            guard let link else { return tell(.cut(parts: nil), to: way) }
+            guard let link else { return tell(.wasSplit(parts: nil), to: way) }
             let lane = way.flight.plan.lane
-            let size = state.cutSize(of: lane.app)
-            ask(link, way, or: { _ in .cut(parts: nil) }) {
-                .cut(parts: $0.split(message, in: lane, size: size))
+            let size = state.partSize(of: lane.app)
+            ask(link, way, or: { _ in .wasSplit(parts: nil) }) {
+                .wasSplit(parts: $0.split(message, in: lane, size: size))
             }
         case .end: break
         }

@@ -327,7 +327,7 @@ import Testing
         let plan = try #require(next)
         let large = state.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
         #expect(large != nil)
-        #expect(state.cutSize(of: second.app) == 4)
+        #expect(state.partSize(of: second.app) == 4)
     }
 
     // MARK: Ceilings

@@ -26,7 +26,7 @@ struct FeedbackLog: Sendable {
             "by_app": JSONValue(tally.deleted),
             "feedback": tally.handled, "seconds": duration.roundedSeconds,
         ]
-        if !tally.isWhole {
+        if !tally.isComplete {
             log.info("A feedback pass was interrupted; another will continue it.", fields)
         } else if tally.total > 0 {
             log.info("Reaped dead tokens.", fields)

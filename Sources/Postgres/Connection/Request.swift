@@ -1,7 +1,7 @@
 import CPostgres
 
 /// One request to the server, and what has come back so far.
-struct Job {
+struct Request {
     enum Work: Sendable {
         /// The first request of a session, which changes nothing.
         case greeting(String, Parameters)
@@ -41,7 +41,7 @@ struct Job {
         self.error = error
     }
 
-    /// The server has reached the synchronization point. Only now is it committed: the results come earlier.
+    /// The server has reached the synchronization point. The statement is committed only now; its results came earlier.
     func complete() {
         if let error {
             reply.resume(returning: .failure(error))
@@ -52,7 +52,7 @@ struct Job {
         }
     }
 
-    /// The connection broke before that. An error that ended only the statement stands: the statement is rolled back.
+    /// The connection broke before that. An error that ended only the statement stays: the statement is rolled back.
     func completeAsLost(_ reason: PostgresError) {
         if let error, error.outcome == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
@@ -69,7 +69,7 @@ struct Job {
                 statement: work.name
             )
         }
-        loss.isOfThisSide = reason.isOfThisSide
+        loss.isOwnFault = reason.isOwnFault
         reply.resume(returning: .failure(loss))
     }
 }
