@@ -350,6 +350,8 @@ package actor PostgresConnection {
         if case .statement(let statement, _) = request.work {
             if request.preludes > 0 {
                 prepared.failed(statement)
+                // Calls that were sent meanwhile relied on it.
+                pipeline.updateInFlight { if $0.work.name == statement.name { $0.failed(error) } }
             } else if error.sqlState == "26000" || error.sqlState == "0A000" {
                 prepared.forget(statement)
             }

@@ -65,6 +65,21 @@ import Testing
         }
     }
 
+    @Test func `all calls of a statement that cannot be prepared fail for that reason`() async throws {
+        try await TestDatabase.connected(.nothing) { connection, _ in
+            let broken = Statement("broken", "SELECT 1 FROM missing")
+            let states = await withTaskGroup(of: String?.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        await #expect(throws: PostgresError.self) { try await connection.execute(broken) }?.sqlState
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(states == Array(repeating: "42P01", count: 20))
+        }
+    }
+
     @Test func `a failed statement leaves no effect, even if it fails at its end`() async throws {
         let insert = Statement("insert twice", "INSERT INTO once (id) SELECT 1 FROM generate_series(1, $1::int4)")
         try await TestDatabase.connected(.nothing) { connection, _ in
