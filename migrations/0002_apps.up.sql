@@ -89,19 +89,19 @@ COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operator
 COMMENT ON COLUMN carillon.apps.id IS 'the app_id of all other tables';
 COMMENT ON COLUMN carillon.apps.name IS 'the argument app of all functions';
 COMMENT ON COLUMN carillon.apps.topic IS
-    'the topic of messages that name none; some push types add an ending; null: that of the certificate';
+    'the topic of messages that name none; some push types add a suffix; null: the certificate''s topic';
 COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential it sends with';
 COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
-    'the root certificate to trust for these gateways, as PEM; null: the system''s';
+    'the root certificate to trust for both gateways, as PEM; null: the system''s';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS 'host:port of the legacy feedback service';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
-COMMENT ON COLUMN carillon.apps.max_attempts IS 'the most attempts of a push';
+COMMENT ON COLUMN carillon.apps.max_attempts IS 'maximum attempts of a push';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
@@ -124,7 +124,7 @@ CREATE TABLE carillon.app_roles (
     role   regrole,
     PRIMARY KEY (app_id, role)
 );
-COMMENT ON TABLE carillon.app_roles IS 'Roles that see one app and no other. isolate_app and unisolate_app write it.';
+COMMENT ON TABLE carillon.app_roles IS 'Which apps each isolated role sees. isolate_app and unisolate_app write it.';
 COMMENT ON COLUMN carillon.app_roles.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_roles.role IS 'the role';
 

@@ -46,11 +46,11 @@ COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a p
 COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
 COMMENT ON COLUMN carillon.messages.priority IS
-    '10, 5 or 1; null: 5 for push type background, and else none, which Apple reads as 10';
+    '10, 5 or 1; null: 5 for push type background; for others not sent, so APNs uses 10';
 COMMENT ON COLUMN carillon.messages.expires_at IS
-    'not sent after; null: no limit; epoch: none, and Apple does not store it (apns-expiration 0)';
+    'not sent after this; null: no limit; epoch: no limit, not stored by Apple (apns-expiration 0)';
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
-COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the ending of the push type';
+COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the suffix of the push type';
 COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
 COMMENT ON COLUMN carillon.messages.on_unknown IS
     'retry, or fail for what must not be sent twice; a row with anything else fails';
@@ -192,12 +192,12 @@ CREATE TABLE carillon.broadcasts (
 );
 CREATE INDEX broadcasts_by_id ON carillon.broadcasts (id);
 COMMENT ON TABLE carillon.broadcasts IS
-    'The messages that were cut into several jobs: broadcasts, and lists of more than 1,000 tokens.';
+    'The messages that were split into jobs: broadcasts, and those of more than 1,000 tokens.';
 COMMENT ON COLUMN carillon.broadcasts.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.broadcasts.id IS 'the id of the message, which is that of its first job';
 COMMENT ON COLUMN carillon.broadcasts.last_id IS 'the id of its last job';
 COMMENT ON COLUMN carillon.broadcasts.lane IS 'the lane of its jobs';
-COMMENT ON COLUMN carillon.broadcasts.jobs IS 'how many jobs it was cut into';
+COMMENT ON COLUMN carillon.broadcasts.jobs IS 'the number of its jobs';
 COMMENT ON COLUMN carillon.broadcasts.tokens IS 'how many pushes it has';
 COMMENT ON COLUMN carillon.broadcasts.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.broadcasts.created_at IS 'when it was enqueued';

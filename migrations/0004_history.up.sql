@@ -31,16 +31,16 @@ COMMENT ON TABLE carillon.results IS
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a message of one job, that of the message';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message that was cut into several jobs; null: it was not';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled';
-COMMENT ON COLUMN carillon.results.attempts IS 'the most attempts that any of its tokens had';
+COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.last_status IS
-    'of pushes that expired or were cancelled: the status of the last attempt; null: no answer, or no attempt';
-COMMENT ON COLUMN carillon.results.last_reason IS 'of these pushes: the reason of the last attempt; null: no attempt';
+    'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt; null: no attempt';
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
@@ -64,20 +64,20 @@ CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_i
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, also while others of its message wait.';
+COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, even if others of its message wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
 COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
 COMMENT ON COLUMN carillon.failures.reason IS 'the reason of APNs, or one of Carillon';
-COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: since when the device token is unregistered';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: when the device token became unregistered';
 COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
 COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
 COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
 COMMENT ON COLUMN carillon.failures.broadcast_id IS
-    'of a part of a message that was cut, where results has no row of that part: the id of the message';
+    'the id of the split message, if results has no row of the job; otherwise null';
 
 -- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
 CREATE TABLE carillon.failed_messages (
@@ -124,7 +124,7 @@ COMMENT ON COLUMN carillon.activity.sent IS 'pushes that APNs answered with 200'
 COMMENT ON COLUMN carillon.activity.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
-COMMENT ON COLUMN carillon.activity.bad_tokens IS 'of the failed: those with BadDeviceToken';
+COMMENT ON COLUMN carillon.activity.bad_tokens IS 'failed pushes with BadDeviceToken';
 
 -- The partitions of a table of history and their bounds. The default partition has none.
 CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)

@@ -41,7 +41,7 @@ COMMENT ON TABLE carillon.feedback IS 'Reports of dead tokens, from APNs and fro
 COMMENT ON COLUMN carillon.feedback.id IS 'in the order of arrival';
 COMMENT ON COLUMN carillon.feedback.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.feedback.token IS 'the device token';
-COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'since when it is dead';
+COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when it became dead';
 COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
 COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';

@@ -1,6 +1,6 @@
 -- What became of a message: one row, whatever the number of its jobs.
 
--- Counts the pushes of a message, also of a broadcast. After the retention its id is unknown. If several apps have
+-- Counts the pushes of a message or a broadcast. After the retention its id is unknown. If several apps have
 -- messages of that id, the caller must name one.
 CREATE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
@@ -77,7 +77,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.broadcast_progress IS
-    'Counts the pushes of a message, also of a broadcast. Returns one row; an unknown id is an error.';
+    'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';
 
 CREATE TYPE carillon.message_state AS (
     id              bigint,
@@ -108,13 +108,13 @@ COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast return
 COMMENT ON COLUMN carillon.message_state.app IS 'the name of the app';
 COMMENT ON COLUMN carillon.message_state.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.message_state.state IS
-    'scheduled, ready, in flight or retrying; of what has ended sent, partly sent, failed, expired, cancelled or empty';
-COMMENT ON COLUMN carillon.message_state.attempts IS 'the most attempts that were begun for any of its tokens';
+    'scheduled, ready, in flight or retrying; once ended: sent, partly sent, failed, expired, cancelled or empty';
+COMMENT ON COLUMN carillon.message_state.attempts IS 'the highest number of attempts begun for a push';
 COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next scheduled job or retry is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
-    'the status of the last attempt that failed; null: it had no answer; 200 if all that has ended was sent';
+    'the status of the last failed attempt; null: no answer; 200: every push that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
-    'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
+    'the reason of the last failed attempt, even if the push then expired or was cancelled';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
@@ -122,12 +122,12 @@ COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent b
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.held IS
-    'why nothing of it is sent at the moment: a paused app, no worker, a refused credential';
+    'why it is not sent at the moment: a paused app, no worker, a refused credential';
 COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: a message of one job that has ended';
 COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
 COMMENT ON COLUMN carillon.message_state.outcomes IS
-    'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; '
-    'all others were sent, expired or cancelled';
+    'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; none '
+    'that was sent, expired or cancelled';
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 

@@ -267,7 +267,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_messages IS
-    'Cancels several messages, as cancel does. Returns how many jobs that was, of all of them together.';
+    'Cancels several messages, as cancel does. Returns the number of jobs cancelled.';
 
 -- Plain SQL, so that the planner inlines it and no error mentions it.
 CREATE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
@@ -275,8 +275,8 @@ LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
 $$;
 COMMENT ON FUNCTION carillon.cancel IS
-    'Cancels what no worker has claimed of a message, by the id of any of its jobs. Returns how many jobs that was; 0: '
-    'no such message, it has ended, or all that is left is in flight, which is not retried.';
+    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: there is no such '
+    'message, it has ended, or what is left is in flight and is not retried.';
 
 CREATE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$

@@ -176,8 +176,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Sends failures again, once, as new messages: of an app, for a reason, since an interval, of a message. Returns how '
-    'many pushes; 0: none match, or they were requeued before. Without any of these it requeues all failures if everything '
-    'is true, and otherwise raises an error that says how many pushes that would be.';
+    'Enqueues failed pushes again, once, as new messages: those of an app, for a reason, within an interval, of a '
+    'message. Returns their number; 0: none matches, or all were requeued before. With none of these it requeues all if '
+    'everything is true, and otherwise raises an error with their number.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (17, 'requeue');

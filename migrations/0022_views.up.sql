@@ -31,8 +31,8 @@ COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the id of its message';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message that was cut into several jobs; null: it was not';
+COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the job that it comes from';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message''s id, if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
@@ -132,7 +132,7 @@ COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name 
 COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
 COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
-COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the running minute and the one before';
+COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the current and the previous minute';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
     'pushes sent in the last hour, without the last second of a worker that was killed';

@@ -50,7 +50,7 @@ enum Metric: String, CaseIterable {
         case .lateAnswers: "Pushes abandoned after --request-timeout."
         case .sendToAnswer: "Time from a request to its answer, whatever the answer."
         case .logLinesLost:
-            "Lines of the log that could not be written, or found no room because its reader was too slow."
+            "Lines of the log that could not be written, or were dropped because its reader was slow."
         case .pushes: "Pushes that ended, by status and reason; status 0: not answered by the gateway."
         case .retries:
             "Attempts that were followed by a retry, by status and reason; status 0: not answered by the gateway."
@@ -59,7 +59,7 @@ enum Metric: String, CaseIterable {
         case .enqueueToClaim: "Time from enqueueing a job to its first claim, by the database's clock."
         case .claims: "Claims that were not empty."
         case .jobs: "Jobs claimed."
-        case .staleResults: "Claims settled too late, after another worker had taken them over."
+        case .staleResults: "Settlements of claims that another worker had taken over."
         case .unrecordedJobs: "Jobs whose outcome PostgreSQL refused to record."
         case .takeovers: "Claims taken over from dead workers."
         case .databaseErrors: "Statements and connections that failed."
@@ -69,15 +69,15 @@ enum Metric: String, CaseIterable {
         case .feedbackPassErrors: "Watched tables that a feedback pass could not reap."
         case .breakersOpened:
             "Times that this worker paused an app because most of its pushes failed as BadDeviceToken."
-        case .inFlightPushes: "Pushes handed to a connection and not settled yet."
+        case .inFlightPushes: "Pushes claimed by this worker and not settled yet."
         case .databaseUp: "1 if the worker's database is connected and answers."
-        case .appHeld: "Apps that cannot send at the moment, by the kind of trouble."
+        case .appHeld: "1 for each app that cannot send now, by the kind of hold."
         case .queueJobs: "Jobs waiting to be claimed, by app; an estimate when there are many."
         case .scheduledJobs: "Jobs scheduled for later, by app."
         case .queueOldestAge: "Seconds that the oldest due job has waited."
         case .credentialExpiry: "Seconds until the app's certificate expires."
         case .defaultPartitionRows:
-            "Rows in default partitions, because there was none for their day; an estimate when there are many."
+            "Rows in default partitions, because their day had no partition; an estimate when there are many."
         case .maintenanceAge: "Seconds since a step of maintenance last succeeded."
         case .maintenanceFailing:
             "1 if the step of maintenance failed the last time; the view carillon.maintenance shows why."

@@ -71,7 +71,7 @@ extension Option {
 
     // credential import
     static let file = Option("file", .file("FILE"))
-        .help("The certificate (PEM or .p12) or signing key (.p8); for 'simulator', the only signing key to accept.")
+        .help("The certificate (PEM or .p12) or signing key (.p8).")
     static let key = Option("key", .file("FILE")).help("The private key of the certificate, if it is in another file.")
     static let keyID = Option("key-id", .text("K")).help("Apple's ID of the signing key, ten characters.")
     static let teamID = Option("team-id", .text("T")).help("Apple's ID of your team, ten characters.")
@@ -85,15 +85,15 @@ extension Option {
         .help("Apple's environment that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
-        .help("The root certificate (PEM) to trust for --gateway instead of the system's.")
+        .help("The root certificate (PEM) to trust for --gateway and --feedback-gateway.")
     static let `protocol` = Option("protocol", .choice(["http2", "binary"]), default: "http2")
-        .help("The protocol of the gateway; binary is the legacy protocol.")
+        .help("The protocol; an app with the legacy protocol binary reads the feedback list and sends nothing.")
     static let maxRate = Option("max-rate", .count(1...10_000_000))
         .help("Maximum number of pushes a second, for all workers together.")
     static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
-        .help("Read the list of dead tokens from this legacy feedback service instead of Apple's.")
+        .help("Read a legacy feedback list from this service; for the protocol binary, instead of Apple's.")
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option(
         "clear",
@@ -119,7 +119,9 @@ extension Option {
     static let sound = Option("sound", .text("NAME")).help("The sound to play.")
     static let payload = Option("payload", .text("JSON"))
         .help("The whole payload, sent byte for byte, instead of --alert.")
-    static let pushType = Option("push-type", .text("TYPE")).help("Apple's push type; alert unless given.")
+    static let pushType = Option("push-type", .text("TYPE")).help(
+        "Apple's push type; derived from the payload unless given."
+    )
     static let priority = Option("priority", .count(1...10))
         .help("10: deliver at once; 5: consider the device's power; 1: never wake the device.")
     static let collapseID = Option("collapse-id", .text("ID"))
@@ -146,9 +148,9 @@ extension Option {
     )
     static let dryRun = Option("dry-run", .flag).help("Show what would be done, without doing it.")
     static let includeUnknown = Option("include-unknown", .flag)
-        .help("Also requeue pushes that may have been delivered: their answer is unknown or was not recorded.")
+        .help("Also requeue pushes that may have been delivered: the outcome is unknown or unrecorded.")
     static let includeDelivered = Option("include-delivered", .flag)
-        .help("Also requeue pushes that were delivered, but whose success could not be recorded.")
+        .help("Also requeue pushes that were sent, but whose success could not be recorded.")
 
     // status, healthcheck
     static let watch = Option("watch", .flag).help("Repeat until interrupted.")

@@ -5,9 +5,9 @@ extension Command {
         "app remove",
         summary: "Remove an app that has nothing left to send, with its tokens.",
         discussion:
-            "Says what is deleted with the app, and asks before it does so; --yes agrees. An app with messages that wait or "
-            + "are in flight is not removed: wait until they are sent, or cancel them. Nor is an app that workers serve: "
-            + "pause the app or stop the workers. Its results and failures stay.",
+            "Says what is deleted with the app, and asks before it does so; --yes agrees. An app with messages that "
+            + "wait or are in flight is not removed: wait until they are sent, or cancel them. An app that workers "
+            + "serve is not removed: pause it or stop them. Results and failures stay.",
         arguments: [Argument("NAME", "The app.")],
         options: [.yes, .database],
         run: { invocation in

@@ -10,7 +10,7 @@ extension Command {
             + "apps that are paused or held or whose pushes fail, and whether each gateway can be reached and trusted. Prints a "
             + "line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
             + "0 when nothing failed, 78 when something must be changed, 69 when the database or a gateway cannot be "
-            + "reached, and 75 when a lock kept it from looking.",
+            + "reached, and 75 when a lock prevented a check.",
         options: [.json, .databases],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",

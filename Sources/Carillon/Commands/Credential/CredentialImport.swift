@@ -10,7 +10,7 @@ extension Command {
         discussion: "The files are read once; workers read the database only. Importing under a name that exists "
             + "replaces that credential, and running workers use the new one within seconds. If apps use the credential and "
             + "the new certificate is not for their topics, the command asks first; --yes agrees.",
-        arguments: [Argument("NAME", "The name that 'app add --credential' will know it by.")],
+        arguments: [Argument("NAME", "The name to give to 'app add --credential'.")],
         required: [.file],
         options: [.key, .keyID, .teamID, .passphrase, .yes, .database],
         examples: [

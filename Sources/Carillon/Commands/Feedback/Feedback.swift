@@ -5,14 +5,14 @@ import PushQueue
 extension Command {
     static let feedback = Command(
         "feedback",
-        summary: "Delete dead tokens: run one feedback pass, or one whenever it is due.",
+        summary: "Delete dead tokens: run one feedback pass, or each that is due.",
         discussion:
-            "Deletes each token that Apple called dead and that was not registered again since, in carillon.tokens and in the "
-            + "tables named by carillon.watch_tokens, in small transactions. For apps with a legacy feedback service, its "
-            + "list is read first. Workers run feedback passes by themselves, unless they run with --feedback-interval 0s "
-            + "or --once. With --once, one pass runs now; without, the fleet's passes run here whenever they are due, until "
-            + "SIGTERM. Ends with 1 when a list could not be read or a table could not be reaped, and with 75 when it was "
-            + "interrupted in a pass.",
+            "Deletes each token that Apple reported dead and that has not been registered since, in carillon.tokens "
+            + "and in the tables named by carillon.watch_tokens, in small transactions. For apps with a legacy "
+            + "feedback service, its list is read first. Workers run feedback passes by themselves, unless they run "
+            + "with --feedback-interval 0s or --once. With --once, one pass runs now; otherwise this command runs the "
+            + "fleet's passes when due, until SIGTERM. Ends with 1 when a list could not be read or a table could not "
+            + "be reaped, and with 75 when it was interrupted in a pass.",
         options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in

@@ -7,7 +7,7 @@ extension Command {
         discussion:
             "Asks for /readyz at the address that the worker was given as --http. Ends with 0 when the worker is "
             + "ready, 1 when it is not, and 69 when nothing answers.",
-        required: [.http],
+        required: [.http.help("The address that the worker's --http names.")],
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in
             guard let address = invocation.settings.address(.http) else { return .usage }

@@ -3,12 +3,12 @@ import Postgres
 extension Command {
     static let messageCancel = Command(
         "message cancel",
-        summary: "Cancel a message or broadcast, as far as it is not sent yet.",
+        summary: "Cancel the part of a message that is not sent yet.",
         discussion:
-            "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not retried. Ends "
-            + "with 0 when something was cancelled or is in flight, and with 1 when nothing was left to cancel. The id of any "
-            + "part of a message means the whole message. Where several "
-            + "apps have messages with the same id, --app names one; without it all are cancelled.",
+            "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not "
+            + "retried. Ends with 0 when something was cancelled or is in flight, and with 1 when nothing was left to "
+            + "cancel. The id of any of its jobs stands for the whole message. If several apps have messages with the "
+            + "id, --app names one; without it all are cancelled.",
         arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
         options: [.app, .json, .database],
         run: { invocation in

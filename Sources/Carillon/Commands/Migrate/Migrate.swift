@@ -7,7 +7,7 @@ extension Command {
         "migrate up",
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
-            "Several programs may run it at once, and share the work. When there is nothing to do, it does nothing.",
+            "Several may run at once and share the work. If the schema is up to date, it does nothing.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
@@ -85,7 +85,7 @@ extension Command {
 
     static let migrateStatus = Command(
         "migrate status",
-        summary: "List the migrations; ends with 78 when the schema is not the one that this program needs.",
+        summary: "List the migrations; exits with 78 if this program needs another schema.",
         options: [.json, .database],
         run: { invocation in
             let (states, problem) = try await DatabaseScope.with(invocation) { connection, _ in

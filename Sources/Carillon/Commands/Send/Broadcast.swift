@@ -4,7 +4,7 @@ import Postgres
 extension Command {
     static let broadcast = Command(
         "broadcast",
-        summary: "Enqueue a push to every registered token of an app, and wait until all have ended.",
+        summary: "Enqueue a message to every registered token of an app; wait until it has ended.",
         discussion:
             "Ends with 0 when every push has ended, sent or not, or when the app has no tokens. Ends with 75 when some pushes "
             + "have not ended within --wait; they are still sent. 'carillon message cancel ID' cancels the rest.",

@@ -4,7 +4,7 @@ import Postgres
 enum MessageArguments {
     static let options: [Option] = [
         .alert, .title, .subtitle, .body, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn,
-        .topic,
+        .topic.help("The topic to send to, instead of the app's."),
     ]
 
     /// The arguments by name, numbered from `first`.

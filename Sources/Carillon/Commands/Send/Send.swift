@@ -4,10 +4,10 @@ import Postgres
 extension Command {
     static let send = Command(
         "send",
-        summary: "Enqueue a push and wait for its outcome; a worker must be running.",
+        summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
-            "Ends with 0 when the push was sent to every token, 1 when it failed for one, and 75 when there is no "
-            + "outcome within --wait; the push then stays enqueued, unless a lock kept it from being enqueued.",
+            "Ends with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
+            + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [

@@ -6,18 +6,19 @@ import Web
 extension Command {
     static let simulator = Command(
         "simulator",
-        summary: "Run a stand-in for APNs, as strict as Apple, for tests.",
+        summary: "Run a stand-in for APNs that checks pushes like Apple.",
         discussion:
             "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
-            + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts any "
-            + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
-            + "--feedback-port, it is also the legacy feedback service, which tells which tokens of a topic were answered "
-            + "with 410: once, to the first client with a certificate for that topic. SIGTERM ends it. Ends with 1 when "
-            + "the request log could not be written.",
+            + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts "
+            + "any client certificate, and provider tokens signed by any key, or only by the key in --file. With "
+            + "--feedback-port, it is also the legacy feedback service: it sends the tokens of a topic that were "
+            + "answered with 410 once, to the first client with a certificate for the topic. SIGTERM ends it. Ends "
+            + "with 1 when the request log could not be written.",
         options: [
             .host, .serverName, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic,
             .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http,
-            .environment, .file, .keyID, .teamID, .allowTopic,
+            .environment.help("Apple's environment that it stands in for."),
+            .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",

@@ -8,13 +8,13 @@ extension Command {
         "tokens import",
         summary: "Register the device tokens in a file for an app.",
         discussion:
-            "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, last_update "
-            + "and owner, in any order; other columns are ignored. Without a header, each line is a token, optionally "
-            + "followed by last_update and owner. last_update is a time with its time zone, or seconds, milliseconds or "
-            + "microseconds since 1970; without it a token counts as registered now, so that no earlier feedback deletes "
-            + "it. A token that is registered already keeps the newer time. Lines that are refused are listed, all others "
-            + "are imported, and the command ends with 1. When interrupted, it keeps what it has imported and ends with 75. "
-            + "It can be run again at any time.",
+            "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "
+            + "last_update and owner, in any order; other columns are ignored. Without a header, each line is a "
+            + "token, optionally followed by last_update and owner. last_update is a time with its time zone, or "
+            + "seconds, milliseconds or microseconds since 1970; without it a token counts as registered now, so that "
+            + "no earlier feedback deletes it. A token that is registered already keeps the newer time. Of refused "
+            + "lines the first ten are listed; the rest is imported. It then exits with 1. When interrupted, it keeps "
+            + "what it has imported and exits with 75. It can be run again at any time.",
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
         options: [.rejects, .json, .database],
