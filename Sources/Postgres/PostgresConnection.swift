@@ -232,9 +232,10 @@ package actor PostgresConnection {
         on wire: Wire
     ) throws(PostgresError) -> Bool {
         let (name, isNew) = try prepared.use(statement, types: parameters.types)
+        pipeline.last?.nameOnServer = name
         if isNew { pipeline.last?.preludes = 1 }
         let isSent = (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
-        if !isSent, isNew { prepared.forget(statement) }
+        if !isSent, isNew { prepared.forget(statement, as: name) }
         return isSent
     }
 
@@ -346,14 +347,13 @@ package actor PostgresConnection {
 
     private func failed(_ result: ServerResult) {
         guard let request = pipeline.current else { return }
-        let error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
-        if case .statement(let statement, _) = request.work {
+        var error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
+        if case .statement(let statement, _) = request.work, let name = request.nameOnServer {
             if request.preludes > 0 {
-                prepared.failed(statement)
-                // Calls that were sent meanwhile relied on it.
-                pipeline.updateInFlight { if $0.work.name == statement.name { $0.failed(error) } }
+                prepared.refused(statement, as: name, error)
             } else if error.sqlState == "26000" || error.sqlState == "0A000" {
-                prepared.forget(statement)
+                error = prepared.reason(for: statement, as: name) ?? error
+                prepared.forget(statement, as: name)
             }
         }
         pipeline.current?.failed(error)

@@ -18,14 +18,6 @@ package struct Fifo<Element> {
         set { if !isEmpty, let newValue { elements[elements.count - 1] = newValue } }
     }
 
-    package mutating func updateEach(_ body: (inout Element) -> Void) {
-        for place in elements.indices {
-            guard var element = elements[place].take() else { continue }
-            body(&element)
-            elements[place] = element
-        }
-    }
-
     package mutating func append(_ element: Element) { elements.append(element) }
 
     package mutating func popFirst() -> Element? {

@@ -31,8 +31,6 @@ struct Pipeline<Request> {
         set { inFlight.last = newValue }
     }
 
-    mutating func updateInFlight(_ body: (inout Request) -> Void) { inFlight.updateEach(body) }
-
     mutating func enqueue(_ kind: Kind, _ request: Request) { waiting.append((kind, request)) }
 
     /// The next one that may be sent now, which then counts as sent.

@@ -1,14 +1,19 @@
 /// The statements that a session has prepared, or is about to.
+///
+/// Calls are sent ahead of the answers, so an answer may be about a name that was given up meanwhile: whatever is told here
+/// names the server's statement that it is about.
 struct PreparedStatements {
-    struct Entry {
+    private struct Entry {
         let nameOnServer: String
         let sql: String
         let types: [UInt32]
     }
 
     private var entries: [String: Entry] = [:]
-    /// How often each was forgotten. The server may still have the old one, so the next gets another name.
-    private var forgotten: [String: Int] = [:]
+    /// How often each was prepared. The server may still have an old one, so no name is used twice.
+    private var counts: [String: Int] = [:]
+    /// Why the server refused to prepare it the last time.
+    private var refusals: [String: (nameOnServer: String, error: PostgresError)] = [:]
 
     /// The name to execute, and whether it has to be prepared first.
     mutating func use(_ statement: Statement, types: [UInt32]) throws(PostgresError) -> (name: String, isNew: Bool) {
@@ -22,17 +27,28 @@ struct PreparedStatements {
             }
             return (entry.nameOnServer, false)
         }
-        let name = forgotten[statement.name].map { "\(statement.name)_\($0 + 1)" } ?? statement.name
+        let count = counts[statement.name, default: 0] + 1
+        counts[statement.name] = count
+        let name = count == 1 ? statement.name : "\(statement.name)_\(count)"
         entries[statement.name] = Entry(nameOnServer: name, sql: statement.sql, types: types)
         return (name, true)
     }
 
-    /// The server did not prepare it, so the name is still free.
-    mutating func failed(_ statement: Statement) { entries[statement.name] = nil }
+    /// The server could not prepare it.
+    mutating func refused(_ statement: Statement, as nameOnServer: String, _ error: PostgresError) {
+        refusals[statement.name] = (nameOnServer, error)
+        forget(statement, as: nameOnServer)
+    }
 
     /// The server's statement can no longer be used: a table has changed, or a pooler has switched to another session.
-    mutating func forget(_ statement: Statement) {
-        guard entries.removeValue(forKey: statement.name) != nil else { return }
-        forgotten[statement.name, default: 0] += 1
+    mutating func forget(_ statement: Statement, as nameOnServer: String) {
+        if entries[statement.name]?.nameOnServer == nameOnServer { entries[statement.name] = nil }
+    }
+
+    /// Why a call failed that was sent before the server refused to prepare its statement. The server itself says only that
+    /// there is no such statement.
+    func reason(for statement: Statement, as nameOnServer: String) -> PostgresError? {
+        guard let refusal = refusals[statement.name], refusal.nameOnServer == nameOnServer else { return nil }
+        return refusal.error
     }
 }

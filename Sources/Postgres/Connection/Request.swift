@@ -21,6 +21,8 @@ struct Request {
     let reply: CheckedContinuation<Reply, Never>
     /// How many results precede its own: of preparing it, or of the settings that are sent with it.
     var preludes = 0
+    /// What the server calls the statement, if it is prepared.
+    var nameOnServer: String?
     private var result: ServerResult?
     private var error: PostgresError?
 
