@@ -76,7 +76,7 @@ simulation: packages ## SEEDS=20000 seeds of the simulation, in an optimized bui
 
 test-thread: packages ## the same tests under ThreadSanitizer
 	@bash .ci/packages test
-	$(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
+	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/thread.suppressions $(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
 
 test-address: packages ## the same tests under AddressSanitizer and LeakSanitizer
 	@bash .ci/packages test

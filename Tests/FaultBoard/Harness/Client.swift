@@ -9,6 +9,10 @@ actor Client {
 
     nonisolated let url: String
     private nonisolated let loop: EventLoop
+    /// Cases set time-outs of their database, which must not end what the case itself does.
+    private static let settings: SessionSettings = [
+        "statement_timeout": "0", "lock_timeout": "0", "transaction_timeout": "0", "idle_session_timeout": "0",
+    ]
     private var connection: PostgresConnection?
 
     init(_ url: String, on loop: EventLoop) {
@@ -53,7 +57,12 @@ actor Client {
 
     func connected() async throws -> PostgresConnection {
         if let connection, await !connection.isClosed { return connection }
-        let fresh = try await PostgresConnection.connect(url, on: loop, application: "test client")
+        let fresh = try await PostgresConnection.connect(
+            url,
+            on: loop,
+            application: "test client",
+            settings: Self.settings
+        )
         connection = fresh
         return fresh
     }

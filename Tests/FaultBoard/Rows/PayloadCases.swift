@@ -94,7 +94,7 @@ import Testing
             try await scene.drained()
             // All of them together would be 96 MB, and libpq's buffer doubles.
             let after = try #require(worker.mostMemory)
-            #expect(after - before < 16 << 20)
+            #expect(after - before < 24 << 20)
             let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
             for row in rows { #expect(audit.outcomes.failures[row.reference]?.map(\.reason) == ["PayloadTooLarge"]) }
         }

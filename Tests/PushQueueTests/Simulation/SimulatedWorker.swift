@@ -57,6 +57,8 @@ final class SimulatedWorker {
         link = nil
         lifeline?.cut()
         lifeline = nil
+        waiting = []
+        waitingForLifeline = []
         airborne = [:]
     }
 

@@ -64,6 +64,7 @@ final class Simulation {
 
     /// Runs until nothing is left to do. False: there is still something at the time limit.
     func run() -> Bool {
+        defer { end() }
         for _ in 0..<random.number(in: 1...3) { start() }
         for _ in 0..<random.number(in: 5...20) { sometime { self.enqueue() } }
         plan()
@@ -77,6 +78,13 @@ final class Simulation {
             if time > calm, database.tables.isDrained { return true }
         }
         return false
+    }
+
+    /// Forgets what it would have done next: that refers to the simulation, and would keep it for ever.
+    private func end() {
+        for worker in workers { worker.die() }
+        cutAll()
+        events = EventQueue()
     }
 
     // MARK: Those who enqueue
