@@ -40,7 +40,7 @@ $$;
 
 -- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
 -- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
--- has set, also within functions that run as their owner.
+-- has set, even within functions that run as their owner.
 CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')

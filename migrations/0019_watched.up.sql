@@ -168,7 +168,7 @@ END
 $$;
 
 -- Runs the statement of watched_match() as carillon_reaper and returns its count. Whatever the table's triggers and
--- policies leave behind in the session is undone, also after an error. Until then even their search_path may be in
+-- policies leave behind in the session is undone, even after an error. Until then even their search_path may be in
 -- effect.
 CREATE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]

@@ -94,7 +94,7 @@ $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
 
--- Takes an app away from a role, also from one that was dropped. Disables the policies with the last role.
+-- Takes an app away from a role, even from one that was dropped. Disables the policies with the last role.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

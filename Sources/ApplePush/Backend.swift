@@ -18,7 +18,7 @@ public protocol Backend: Sendable {
     /// A backend of the same kind that shares no connection with this one.
     func separate() -> Self
 
-    /// Closes connections that have been idle for longer than that.
+    /// Closes connections that have been idle for longer than this.
     func outdate(idle: Duration) async
 
     /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.

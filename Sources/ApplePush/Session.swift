@@ -22,7 +22,7 @@ public final class Session: Sendable {
         Connection(backend: backend, gateway: gateway, credential: credential, isSingleUse: true)
     }
 
-    /// Closes connections that have been idle for longer than that.
+    /// Closes connections that have been idle for longer than this.
     public func outdate(_ idle: Duration) async { await backend.outdate(idle: idle) }
 
     /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.

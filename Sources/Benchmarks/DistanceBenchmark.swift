@@ -74,7 +74,7 @@ struct DistanceBenchmark {
         }
     }
 
-    /// Sends so many in one delivery and returns the seconds.
+    /// Sends this many in one delivery and returns the seconds.
     @discardableResult
     private static func send(
         _ count: Int,

@@ -77,7 +77,7 @@ extension Installation {
     /// How many pushes have arrived so far.
     func delivered() async -> Int { await scene.simulator.statistics().delivered }
 
-    /// Waits until so many pushes have arrived; returns how many there were then, and the time.
+    /// Waits until this many pushes have arrived; returns how many there were then, and the time.
     func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {
         var last = (pushes: 0, at: MonotonicInstant.now)
         while true {
@@ -91,13 +91,13 @@ extension Installation {
         }
     }
 
-    /// Pushes that arrive in a second, measured over the next so many.
+    /// Pushes that arrive in a second, measured over this many of the next ones.
     func rate(of pushes: Int) async throws -> Double {
         let start = (pushes: await delivered(), at: MonotonicInstant.now)
         return try await rate(from: start, to: start.pushes + pushes)
     }
 
-    /// Pushes that arrive in a second, from an earlier moment until so many have arrived in all.
+    /// Pushes that arrive in a second, from an earlier moment until this many have arrived in all.
     func rate(from start: (pushes: Int, at: MonotonicInstant), to count: Int) async throws -> Double {
         let end = try await arrival(of: count)
         guard end.pushes > start.pushes else {

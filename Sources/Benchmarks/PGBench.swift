@@ -17,7 +17,7 @@ struct PGBench {
         self.settings = settings
     }
 
-    /// Runs of the script in a second. Each client runs it so many times.
+    /// Runs of the script in a second. Each client runs it this many times.
     func rate(clients: Int, times: Int) async throws -> Double {
         let text = try await run(["-c", String(clients), "-j", String(clients), "-t", String(times)])
         guard let rate = text.firstMatch(of: #/tps = ([0-9.]+)/#).flatMap({ Double($0.output.1) }) else {
@@ -26,7 +26,7 @@ struct PGBench {
         return rate
     }
 
-    /// The duration of each run of each script, in microseconds: one client picks scripts at random for so many seconds.
+    /// The duration of each run of each script, in microseconds: one client picks scripts at random for this many seconds.
     func times(seconds: Int) async throws -> [[Double]] {
         var times: [[Double]] = scripts.map { _ in [] }
         var round = 0

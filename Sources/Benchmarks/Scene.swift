@@ -28,7 +28,7 @@ struct Scene {
         }
     }
 
-    /// A sender for the time of the body, with so many connections at most.
+    /// A sender for the time of the body, with this many connections at most.
     func withSender<R>(connections: Int? = nil, _ body: (HTTP2Backend) async throws -> R) async throws -> R {
         var configuration = HTTP2Configuration()
         if let connections { configuration.connections = connections }

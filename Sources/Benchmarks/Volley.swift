@@ -9,7 +9,7 @@ struct Volley {
     let pushes: Int
     let payload: [UInt8]
 
-    /// A payload of about so many bytes.
+    /// A payload of about this many bytes.
     static func payload(of count: Int) -> [UInt8] {
         let start = #"{"aps":{"alert":{"title":"Carillon","body":""#
         let end = #""},"badge":1,"sound":"default"}}"#

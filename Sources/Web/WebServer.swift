@@ -50,7 +50,7 @@ package final class WebServer: Sendable {
             flags,
             { context, connection, path, method, _, upload, size, slot in
                 guard let context, let connection, let path, let method, let size, let slot else { return .NO }
-                // Not yet freed: this thread ends before the exchanges does.
+                // Not yet freed: this thread ends before `exchanges` is freed.
                 let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
                 let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
                 size.pointee = 0
@@ -62,7 +62,7 @@ package final class WebServer: Sendable {
                 slot.pointee = nil
                 Unmanaged<Exchange>.fromOpaque(exchange).release()
             },
-            // The exchanges lives as long as this server, whose end waits for the daemon's.
+            // `exchanges` lives as long as this server, whose end waits for the daemon's.
             Unmanaged.passUnretained(self.exchanges).toOpaque(),
             &options
         )
@@ -88,7 +88,7 @@ package final class WebServer: Sendable {
 package struct Limits: Sendable {
     package var connections = 256
     package var connectionsPerAddress = 64
-    /// A connection is closed after that long without traffic.
+    /// A connection is closed after this long without traffic.
     package var idleSeconds = 15
     package var bodyBytes = 64 * 1024
     /// The maximum size of the request line with the headers, and of a piece of the response.

@@ -23,7 +23,7 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - installation: Sixteen bytes that distinguish one installation from others.
-    ///   - message: The number of the original message, also in a retry.
+    ///   - message: The number of the original message, even in a retry.
     ///   - token: The device token, in hexadecimal digits as it is sent.
     public static func derived(installation: (UInt64, UInt64), message: Int64, token: RawSpan) -> Self {
         var hash = SipHash(key: installation)

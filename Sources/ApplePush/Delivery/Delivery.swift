@@ -71,7 +71,7 @@ struct Delivery {
         return cursor < batch.count ? cursor : nil
     }
 
-    /// Takes up to that many pushes of one message, as far as there is room for their bodies. Nil if none waits, or there is no
+    /// Takes up to this many pushes of one message, as far as there is room for their bodies. Nil if none waits, or there is no
     /// room for the next one.
     mutating func take(_ count: Int, in room: BodyRoom) -> Range<Int>? {
         guard let first = nextPosition else { return nil }

@@ -84,7 +84,7 @@ final class DeliveryQueue {
     /// The body size of the push that is next in line; nil if none waits.
     var nextSize: Int? { line.first.flatMap { entries[Int($0)].delivery.nextSize } }
 
-    /// Takes pushes that are next in line: up to that many, as far as there is room for them, and no more than a turn has.
+    /// Takes pushes that are next in line: up to this many, as far as there is room for them, and no more than a turn has.
     func next(_ count: Int, in room: BodyRoom) -> DeliveryRun? {
         guard let number = line.first else { return nil }
         return update(number) { delivery in

@@ -8,13 +8,13 @@ public final class SendingPermit: Sendable {
     /// In nanoseconds of the monotonic clock. It guards no other memory, so relaxed ordering is enough.
     private let nanoseconds: Atomic<Int64>
 
-    /// A permit for that long from now.
+    /// A permit for this long from now.
     public convenience init(for duration: Duration) { self.init(until: .now + duration) }
 
     /// A permit until that instant.
     package init(until end: MonotonicInstant) { nanoseconds = Atomic(end.nanoseconds) }
 
-    /// Makes the permit last at least that long from now, unless it was withdrawn.
+    /// Makes the permit last at least this long from now, unless it was withdrawn.
     public func extend(for duration: Duration) { extend(until: .now + duration) }
 
     /// Makes the permit last at least until that instant, unless it was withdrawn.

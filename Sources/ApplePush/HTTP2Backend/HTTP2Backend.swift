@@ -52,7 +52,7 @@ public final class HTTP2Backend: Backend {
     /// A backend with the same configuration and connections of its own.
     public func separate() -> HTTP2Backend { HTTP2Backend(configuration, loops: pools.sharedLoops) }
 
-    /// Closes connections that have been idle for longer than that.
+    /// Closes connections that have been idle for longer than this.
     public func outdate(idle: Duration) async { await pools.outdate(idle: idle) }
 
     /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.

@@ -139,7 +139,7 @@ extension Message {
         case once
         /// Until that time, in seconds since 1970.
         case at(Int64)
-        /// For that long from now.
+        /// For this long from now.
         case after(Duration)
 
         var seconds: Int64 {

@@ -161,7 +161,7 @@ actor ConnectionPool {
         settle(at: .now)
     }
 
-    /// Closes connections that have been idle for longer than that. True if nothing is left: then the pool takes no more.
+    /// Closes connections that have been idle for longer than this. True if nothing is left: then the pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         state.idled(for: idle, at: now)

@@ -95,7 +95,7 @@ struct PoolState<Random: RandomNumberGenerator> {
         actions.append(.endPreparing)
     }
 
-    /// The waiting pushes were spread over the connections, and that many are left.
+    /// The waiting pushes were spread over the connections, and this many are left.
     mutating func spread(left waiting: Int, at now: MonotonicInstant) {
         dialDue = nil
         if isShutDown { return }

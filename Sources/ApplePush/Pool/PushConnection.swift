@@ -57,7 +57,7 @@ final class PushConnection {
 
     // MARK: Writing
 
-    /// Takes up to that many of the waiting pushes. The next `flush` sends them.
+    /// Takes up to this many of the waiting pushes. The next `flush` sends them.
     func submit(_ count: Int, at now: MonotonicInstant) {
         var left = count
         while left > 0, conversation.submit(min(left, Self.drained), at: now) {

@@ -45,16 +45,16 @@ protocol Conversation: AnyObject {
     /// The TLS handshake is done.
     func connected(at now: MonotonicInstant)
 
-    /// Takes up to that many of the waiting pushes. False if it takes no more of them now.
+    /// Takes up to this many of the waiting pushes. False if it takes no more of them now.
     func submit(_ count: Int, at now: MonotonicInstant) -> Bool
 
     /// Whether there are bytes to drain, as far as is known without trying.
     var wantsToWrite: Bool { get }
 
-    /// Appends bytes to send, up to that many in all.
+    /// Appends bytes to send, up to this many in all.
     func drain(into output: inout [UInt8], limit: Int) throws(ConnectionEnd)
 
-    /// The kernel has taken that many of the drained bytes.
+    /// The kernel has taken this many of the drained bytes.
     func sent(_ count: Int)
 
     /// Bytes were drained and sent. Stalled: the kernel had no room for all of them.

@@ -31,7 +31,7 @@ struct Redactor: Sendable {
         return Self.maskKeywords(in: Self.maskURLs(in: text, endingAt: \.isWhitespace))
     }
 
-    /// `NAME://USER:PASSWORD@`, also without the colon. A password that is not encoded may contain a slash, a question
+    /// `NAME://USER:PASSWORD@`, even without the colon. A password that is not encoded may contain a slash, a question
     /// mark or an `@`, so everything up to the last `@` is masked.
     private static func maskURLs(in text: String, endingAt isEnd: (Character) -> Bool) -> String {
         var shown = ""

@@ -6,7 +6,7 @@ import CNGHTTP2
 /// The order of things after the socket was read:
 ///
 /// ```swift
-/// try session.feed(bytes)                    // throws once, when the session is beyond use
+/// try session.feed(bytes)                    // throws once, if the session can no longer be used
 /// while let event = session.nextEvent() { … }
 /// try session.drain(into: &output, limit: 16_384)
 /// if session.isFinished { session.sweep() }  // and read the last events, then close the socket
@@ -131,7 +131,7 @@ package final class ClientSession {
 
     // MARK: Bytes
 
-    /// Takes bytes that the peer sent. Throws when the session is beyond use; then drain what is left to send, and sweep.
+    /// Takes bytes that the peer sent. Throws if the session can no longer be used; then drain what is left to send, and sweep.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
@@ -214,7 +214,7 @@ package final class ClientSession {
         failure != nil || isDraining ? 0 : max(0, maxStreams - openStreams)
     }
 
-    /// All frames received, also those without meaning; to be compared with the number of answers.
+    /// All frames received, even those without meaning; to be compared with the number of answers.
     package var framesReceived: UInt64 { streams.pointee.frames.count }
 
     /// To be compared with the number of requests.

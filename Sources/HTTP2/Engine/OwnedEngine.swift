@@ -77,7 +77,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         pool.deallocate()
     }
 
-    /// Takes bytes that the peer sent. Throws when the session is beyond use.
+    /// Takes bytes that the peer sent. Throws if the session can no longer be used.
     func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         if let failure = state.pointee.failure { throw failure }
         let result = bytes.withUnsafeBytes { buffer in

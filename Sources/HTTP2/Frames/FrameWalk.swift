@@ -84,7 +84,7 @@ struct FrameWalk {
     }
 }
 
-/// Counts the frames in a stream of bytes, also those that nghttp2 ignores: a peer can flood with them.
+/// Counts the frames in a stream of bytes, even those that nghttp2 ignores: a peer can flood with them.
 struct FrameCounter {
     private(set) var count: UInt64 = 0
     private(set) var windowUpdates: UInt64 = 0

@@ -40,7 +40,7 @@ package final class ServerSession {
 
     // MARK: Bytes
 
-    /// Takes bytes that the peer sent. Throws when the session is beyond use.
+    /// Takes bytes that the peer sent. Throws if the session can no longer be used.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         try owned.feed(bytes)
         for fault in streams.pointee.lateFrames.take() {

@@ -5,7 +5,7 @@ import Synchronization
 /// Signals of the process as events on a loop, instead of the process's sudden end.
 ///
 /// A handler writes the signal's number to a socket that the loop reads. A `signalfd` would need every thread of the
-/// process to block the signal, also those started by others, and children would inherit the block. A signal has one
+/// process to block the signal, even those started by others, and children would inherit the block. A signal has one
 /// disposition in a process, so there is one watch at a time.
 package final class SignalWatch: Sendable {
     /// What lives on the loop.

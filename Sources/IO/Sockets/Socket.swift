@@ -62,7 +62,7 @@ package struct Socket: ~Copyable, Sendable {
     package func closeWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     /// Has the kernel end the connection when the peer has not acknowledged sent data, or has had no room for more, for
-    /// that long.
+    /// this long.
     package func giveUp(unacknowledgedAfter limit: Duration) {
         set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
     }

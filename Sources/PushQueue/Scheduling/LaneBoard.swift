@@ -116,7 +116,7 @@ struct LaneBoard: Sendable {
     }
 
     /// A claim was not made.
-    /// - Parameter wasTooLarge: The server has no memory for so many rows: the next claim takes half of them. If it has none for
+    /// - Parameter wasTooLarge: The server has no memory for this many rows: the next claim takes half of them. If it has none for
     ///   a single row, the lane is parked.
     mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         guard var entry = entries[plan.lane] else { return }

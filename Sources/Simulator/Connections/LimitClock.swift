@@ -4,7 +4,7 @@ import IO
 protocol LimitClock: Sendable {
     var now: MonotonicInstant { get }
 
-    /// When a wait of at most that long must end, by the clock of this machine.
+    /// When a wait of at most this long must end, by the clock of this machine.
     func deadline(in limit: Duration) -> MonotonicInstant
 
     /// Calls the action on the loop, which the caller is on, at that instant.

@@ -31,7 +31,7 @@ struct ProviderToken: Sendable {
     let issuedAt: Double
     /// What the signature covers: header and claims, unchanged.
     let signedBytes: [UInt8]
-    /// r and s, 32 bytes each, also where the signature is DER.
+    /// r and s, 32 bytes each, even where the signature is DER.
     let signature: [UInt8]
     /// What Apple accepts although it is not a correct JSON Web Token.
     let oddity: Refusal?

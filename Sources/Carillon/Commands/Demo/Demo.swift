@@ -8,7 +8,7 @@ extension Command {
         summary: "Demonstrate Carillon on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
         discussion: "Needs nothing running and leaves nothing behind. It enqueues pushes to a mix of good, dead and "
             + "throttled tokens, sends them, runs the feedback pass, and compares what PostgreSQL records with what the "
-            + "gateway received. Ends with 0 when the two agree.",
+            + "gateway received. Exits with 0 when the two agree.",
         options: [.messages, .json],
         examples: ["carillon demo", "carillon demo --messages 100000"],
         run: { invocation in

@@ -23,9 +23,9 @@ final class DemoFleet: Sendable {
 
     private let members: [Member]
 
-    /// - Parameter isCounted: every push sent twice would be held against the demonstration, so on a machine that is busy
-    ///   with other things nobody may be taken for dead who is only slow. It runs the feedback pass itself, and counts.
-    ///   What is in flight at the end lands. Otherwise it is given up after two seconds: nothing of it is kept.
+    /// - Parameter isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
+    ///   what is in flight at the end. The lease is long enough that no worker is declared dead because the machine is busy.
+    ///   Otherwise what is in flight is given up after two seconds: none of it is kept.
     init(workers: Int, database: String, name: String, isCounted: Bool, console: Console) throws {
         var options = WorkerOptions()
         options.database = DatabaseSource(database)
@@ -69,7 +69,7 @@ final class DemoFleet: Sendable {
         }
     }
 
-    /// Waits until that many pushes have ended, and shows the progress. Throws if there is none for long.
+    /// Waits until this many pushes have ended, and shows the progress. Throws if there is none for long.
     func waitUntilEnded(_ count: Int, on loop: EventLoop, _ progress: (Totals) -> Void) async throws -> Totals {
         var before = -1
         var lastMove = MonotonicInstant.now

@@ -11,7 +11,7 @@ extension Command {
             + "and in the tables named by carillon.watch_tokens, in small transactions. For apps with a legacy "
             + "feedback service, its list is read first. Workers run feedback passes by themselves, unless they run "
             + "with --feedback-interval 0s or --once. With --once, one pass runs now; otherwise this command runs the "
-            + "fleet's passes when due, until SIGTERM. Ends with 1 when a list could not be read or a table could not "
+            + "fleet's passes when due, until SIGTERM. Exits with 1 when a list could not be read or a table could not "
             + "be reaped, and with 75 when it was interrupted in a pass.",
         options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],

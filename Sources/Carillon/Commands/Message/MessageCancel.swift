@@ -6,7 +6,7 @@ extension Command {
         summary: "Cancel the part of a message that is not sent yet.",
         discussion:
             "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not "
-            + "retried. Ends with 0 when something was cancelled or is in flight, and with 1 when nothing was left to "
+            + "retried. Exits with 0 when something was cancelled or is in flight, and with 1 when nothing was left to "
             + "cancel. The id of any of its jobs stands for the whole message. If several apps have messages with the "
             + "id, --app names one; without it all are cancelled.",
         arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],

@@ -6,7 +6,7 @@ extension Command {
         "broadcast",
         summary: "Enqueue a message to every registered token of an app; wait until it has ended.",
         discussion:
-            "Ends with 0 when every push has ended, sent or not, or when the app has no tokens. Ends with 75 when some pushes "
+            "Exits with 0 when every push has ended, sent or not, or when the app has no tokens. Exits with 75 when some pushes "
             + "have not ended within --wait; they are still sent. 'carillon message cancel ID' cancels the rest.",
         required: [.app],
         options: MessageArguments.options + [.wait, .json, .database],

@@ -6,7 +6,7 @@ extension Command {
         "send",
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
-            "Ends with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
+            "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
             + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],

@@ -95,7 +95,7 @@ struct TimeText {
 
     private mutating func skipBlanks() { rest = rest.trimmed }
 
-    /// Parses exactly that many digits.
+    /// Parses exactly this many digits.
     private mutating func digits(_ count: Int) -> Int? {
         guard rest.count >= count, rest.prefix(count).allSatisfy(Self.isDigit) else { return nil }
         defer { rest.removeFirst(count) }

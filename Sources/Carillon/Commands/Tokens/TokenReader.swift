@@ -44,7 +44,7 @@ struct TokenReader {
         isFinished = true
     }
 
-    /// Reads what was fed, until the batch has that many registrations.
+    /// Reads what was fed, until the batch has this many registrations.
     mutating func read(
         into batch: inout TokenBatch,
         upTo size: Int,

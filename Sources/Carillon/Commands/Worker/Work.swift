@@ -11,7 +11,7 @@ extension Command {
         discussion:
             "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to what "
             + "it has sent, and settles them. A second signal ends it at once and leaves every unsent job claimable. "
-            + "Ends with 0 when all that was claimed is settled, 1 when lines of the log could not be written, 69 "
+            + "Exits with 0 when all that was claimed is settled, 1 when lines of the log could not be written, 69 "
             + "when the database cannot be reached at the start, 75 when it did not drain, and 78 when the schema is "
             + "missing or of another version. With --once, it runs no feedback passes, and also exits with 69 or 78 "
             + "when an app could not send. With several databases, the worker retries one that it cannot serve until "
