@@ -174,7 +174,6 @@ actor ConnectionPool {
         settle(at: .now)
     }
 
-    /// Ends everything at once.
     func shutdown() async {
         state.shutDown()
         settle(at: .now)
@@ -195,7 +194,7 @@ actor ConnectionPool {
         body(connection)
         if let failure = connection.writeFailure {
             // The gateway may have said why.
-            _ = read(connection, at: now)
+            read(connection, at: now)
             connection.end(failure)
         }
         connection.conversation.report(to: meter)
@@ -212,14 +211,15 @@ actor ConnectionPool {
         let now = MonotonicInstant.now
         change(id, at: now) { connection in
             if interest.contains(.write) { connection.hasRoom(at: now) }
-            if read(connection, at: now) { loop.submit { self.assumeIsolated { $0.ready(id, .read) } } }
+            read(connection, at: now)
         }
     }
 
-    /// True if there may be more to read.
-    private func read(_ connection: PushConnection, at now: MonotonicInstant) -> Bool {
+    private func read(_ connection: PushConnection, at now: MonotonicInstant) {
         if input.isEmpty { input = Array(repeating: 0, count: 16_384) }
-        return connection.read(into: &input, at: now)
+        let id = connection.id
+        let mayHaveMore = connection.read(into: &input, at: now)
+        if mayHaveMore { loop.submit { self.assumeIsolated { $0.ready(id, .read) } } }
     }
 
     /// Does what the state asks for, and schedules the pump.
@@ -338,7 +338,13 @@ actor ConnectionPool {
     private func passed() {
         tick = nil
         let now = MonotonicInstant.now
-        for connection in connections { change(connection.id, at: now) { $0.passed(to: now) } }
+        for connection in connections {
+            change(connection.id, at: now) { connection in
+                // After a while in which this process was stopped, what has arrived is still unread.
+                read(connection, at: now)
+                connection.passed(to: now)
+            }
+        }
         deliveries.passed(to: now)
         state.passed(to: now, waiting: deliveries.waiting)
         settle(at: now)

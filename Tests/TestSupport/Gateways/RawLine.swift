@@ -65,6 +65,15 @@ package struct RawLine: ~Copyable {
         return frames
     }
 
+    /// The client's next bytes, exactly that many; nil at its end, or where it ends before.
+    package mutating func next(_ count: Int) async throws -> [UInt8]? {
+        while input.count < count {
+            guard try await receive() else { return nil }
+        }
+        defer { input = input.dropFirst(count) }
+        return Array(input.prefix(count))
+    }
+
     /// Waits, without reading, until the end of the gateway cancels the task.
     package func stayUntilStopped() async {
         let (never, continuation) = AsyncStream.makeStream(of: Void.self)

@@ -1,0 +1,92 @@
+package import IO
+
+/// Sends pushes over the legacy binary protocol (commands 0, 1 and 2). Apple has switched it off; private gateways and
+/// simulators still speak it.
+///
+/// The gateway is silent about what it accepts, so a push counts as delivered when a later one is refused, or when no error
+/// came for ``BinaryConfiguration/quietPeriod``. The credential must be a certificate.
+public final class BinaryBackend: Backend {
+    private let configuration: BinaryConfiguration
+    private let pools: ConnectionPools
+
+    /// A backend that makes connections and threads when something is sent.
+    public convenience init(_ configuration: BinaryConfiguration = BinaryConfiguration()) {
+        self.init(configuration, loops: nil)
+    }
+
+    /// A backend on loops of another owner.
+    package init(_ configuration: BinaryConfiguration, loops: EventLoopGroup?) {
+        self.configuration = configuration
+        pools = ConnectionPools(configuration.pool, threads: configuration.threads, on: loops) { _ in
+            BinaryWire(configuration)
+        }
+    }
+
+    /// Sends every push of the batch, on those terms.
+    public func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
+        guard credential.identity != nil else {
+            var outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: batch.count)
+            outcomes.connectFailure = PushError(
+                .invalidCredential,
+                "The binary protocol takes certificates only: send with a certificate, or over HTTP/2."
+            )
+            return Delivered(outcomes)
+        }
+        return await pools.deliver(batch, to: gateway, with: credential, terms)
+    }
+
+    /// Connects, unless a connection takes pushes already.
+    public func prepare(for gateway: Gateway, with credential: Credential) async {
+        if credential.identity != nil { await pools.prepare(for: gateway, with: credential) }
+    }
+
+    /// Reads the list of a gateway of the legacy feedback service, over a connection that is used for nothing else.
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+        let source = try await FeedbackConnection.open(
+            to: gateway,
+            with: credential,
+            configuration.pool,
+            longestSilence: configuration.writeTimeout,
+            on: try pools.loop(),
+            of: pools
+        )
+        return FeedbackList(source)
+    }
+
+    /// A backend with the same configuration and connections of its own.
+    public func separate() -> BinaryBackend { BinaryBackend(configuration, loops: pools.sharedLoops) }
+
+    /// Closes connections that have been idle for longer than this.
+    public func outdate(idle: Duration) async { await pools.outdate(idle: idle) }
+
+    /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.
+    public func outdate(credential: Credential) async { await pools.outdate(credential: credential) }
+
+    /// Closes every connection and ends the threads. Pushes that have not ended end at once.
+    public func shutdown() async { await pools.shutdown() }
+
+    package var traffic: Traffic { pools.traffic }
+}
+
+/// The binary protocol, as Apple's gateways spoke it.
+struct BinaryWire: Wire {
+    let alpn: [String] = []
+    private let configuration: BinaryConfiguration
+
+    init(_ configuration: BinaryConfiguration) { self.configuration = configuration }
+
+    func conversation(
+        _ terms: ConversationTerms,
+        sending deliveries: DeliveryQueue,
+        at now: MonotonicInstant
+    ) throws -> any Conversation {
+        var life = configuration.life
+        life.age = life.age * Double.random(in: 1...2)
+        return BinaryConversation(configuration, sending: deliveries, life: life)
+    }
+}

@@ -1,0 +1,48 @@
+/// Limits and time limits of connections of the legacy binary protocol.
+public struct BinaryConfiguration: Sendable {
+    /// How notifications are written.
+    public var format = BinaryFormat.frames
+    /// How many connections there may be to one gateway with one credential.
+    public var connections = 1
+    /// How many threads carry the connections.
+    public var threads = 1
+    /// How many pushes of one connection may be without a known outcome.
+    public var window = 100_000
+    /// After how long without an error the pushes before count as delivered. An error that comes later than this names a push
+    /// that was reported as delivered.
+    public var quietPeriod: Duration = .seconds(3)
+    /// How many pushes must wait for the quiet period to be worth a barrier. A barrier is a notification that the gateway
+    /// refuses: its error proves all pushes before it, at the cost of the connection.
+    public var barrierCount = 1_000
+    /// How long nothing must have been sent before a barrier is.
+    public var barrierAfter: Duration = .milliseconds(100)
+    /// How long connecting to one of the server's addresses may take.
+    public var connectTimeout: Duration = .seconds(5)
+    /// How long the TLS handshake may take.
+    public var handshakeTimeout: Duration = .seconds(5)
+    /// How long a push may wait for a connection while none can be made.
+    public var waitingTimeout: Duration = .seconds(20)
+    /// How long the server may accept no bytes.
+    public var writeTimeout: Duration = .seconds(10)
+    /// The age from which on a connection is replaced. Each connection gets a random age between this and twice this.
+    public var maximumAge: Duration = .seconds(3600)
+    /// How long a connection may be idle before it is closed.
+    public var idleTimeout: Duration = .seconds(300)
+
+    /// The values that fit a gateway like Apple's was.
+    public init() {}
+
+    var pool: ConnectionPool.Limits {
+        ConnectionPool.Limits(
+            connections: connections,
+            connectTimeout: connectTimeout,
+            handshakeTimeout: handshakeTimeout,
+            unacknowledgedTimeout: writeTimeout,
+            idleTimeout: idleTimeout,
+            waitingTimeout: waitingTimeout,
+            tickInterval: max(.milliseconds(1), min(.milliseconds(100), min(quietPeriod, barrierAfter) / 8))
+        )
+    }
+
+    var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
+}

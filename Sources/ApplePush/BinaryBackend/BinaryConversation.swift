@@ -1,0 +1,155 @@
+import IO
+
+/// What is said over the legacy binary protocol. A `SentWindow` knows what became of what was sent.
+final class BinaryConversation: Conversation {
+    private(set) var life: ConnectionLife
+    private let deliveries: DeliveryQueue
+    private let configuration: BinaryConfiguration
+    private var window = SentWindow()
+    /// Bytes that were not drained yet, from `drained` on.
+    private var output: [UInt8] = []
+    private var drained = 0
+    private var reply: [UInt8] = []
+    private var lastSubmission = MonotonicInstant.distantFuture
+    private(set) var isAccepted = false
+
+    init(_ configuration: BinaryConfiguration, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
+        self.configuration = configuration
+        self.deliveries = deliveries
+        self.life = ConnectionLife(life)
+    }
+
+    // MARK: Room
+
+    var room: ConnectionStatus.Room {
+        let limit = life.isReady ? configuration.window : 0
+        return ConnectionStatus.Room(free: max(0, limit - window.count), inFlight: window.count, capacity: limit)
+    }
+
+    /// A gateway that refuses the certificate has processed nothing, so there is no need to begin with few pushes.
+    var isProven: Bool { life.isReady }
+
+    var due: MonotonicInstant {
+        min(life.due, window.quietEnd(after: configuration.quietPeriod) ?? .distantFuture, barrierDue)
+    }
+
+    private var barrierDue: MonotonicInstant {
+        guard configuration.format.hasIdentifiers, window.count >= configuration.barrierCount, life.isReady
+        else { return .distantFuture }
+        return room.free == 0 ? lastSubmission : lastSubmission + configuration.barrierAfter
+    }
+
+    // MARK: Provider tokens, which the protocol does not have
+
+    var refusedToken: ProviderToken? { nil }
+
+    func authorize(_ authorization: Authorization) {}
+
+    // MARK: What is sent
+
+    func connected(at now: MonotonicInstant) {
+        life.connected(at: now)
+        life.opened()
+    }
+
+    func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
+        let free = room.free
+        var left = min(count, free)
+        lastSubmission = now
+        while left > 0 {
+            guard let run = deliveries.next(left, in: .unlimited) else { return false }
+            for position in run.positions { submit(position, of: run) }
+            left -= run.positions.count
+        }
+        return count < free
+    }
+
+    private func submit(_ position: Int, of run: DeliveryRun) {
+        let push = run.push(at: position)
+        let format = configuration.format
+        if let length = format.append(position, of: run.batch, identifier: window.next, to: &output) {
+            window.append(push, length: length)
+        } else {
+            deliveries.end(push, Outcome(.rejected, reason: Reason(name: "PayloadTooLarge") ?? .none))
+        }
+    }
+
+    private func sendBarrier() {
+        guard let length = configuration.format.appendBarrier(identifier: window.next, to: &output) else { return }
+        window.appendBarrier(length: length)
+        life.retire(.barrier)
+    }
+
+    var wantsToWrite: Bool { drained < output.count }
+
+    func drain(into output: inout [UInt8], limit: Int) throws(ConnectionEnd) {
+        let count = min(limit - output.count, self.output.count - drained)
+        guard count > 0 else { return }
+        self.output.withSpan(drained..<drained + count) { output.append(copying: $0) }
+        drained += count
+        guard drained == self.output.count else { return }
+        self.output.removeAll(keepingCapacity: true)
+        drained = 0
+    }
+
+    func sent(_ count: Int) { window.wrote(count) }
+
+    func wrote(isStalled: Bool, at now: MonotonicInstant) {
+        window.flushed(at: now)
+        life.wrote(isStalled: isStalled, at: now)
+    }
+
+    // MARK: What is received
+
+    func received(_ bytes: RawSpan, at now: MonotonicInstant) {
+        for offset in bytes.byteOffsets.prefix(BinaryReply.length - reply.count) { reply.append(bytes[byte: offset]) }
+        guard reply.count == BinaryReply.length else { return }
+        guard let reply = BinaryReply(self.reply) else { return life.close(.notBinary) }
+        settle(window.answered(reply), refused: reply.outcome, at: now)
+        life.close(reply.isShutdown ? .gatewayShutDown : .refusedPush)
+    }
+
+    // MARK: Time and the end
+
+    func passed(to now: MonotonicInstant) {
+        life.passed(to: now)
+        deliver(window.stayedQuiet(for: configuration.quietPeriod, at: now), at: now)
+        if now >= barrierDue { sendBarrier() }
+    }
+
+    func retire(_ end: ConnectionEnd) { life.retire(end) }
+
+    func end(_ end: ConnectionEnd) -> [UInt8] {
+        life.close(end)
+        let now = MonotonicInstant.now
+        let wasRefused = end.kind == .refused
+        settle(wasRefused ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
+        return []
+    }
+
+    func report(to meter: TrafficMeter) {}
+
+    // MARK: Outcomes
+
+    private func settle(_ fates: SentWindow.Fates, refused outcome: Outcome, at now: MonotonicInstant) {
+        deliver(fates.delivered, at: now)
+        if let push = fates.refused {
+            life.wasAnswered(isOfUse: true)
+            isAccepted = true
+            deliveries.answered(at: now)
+            deliveries.end(push, outcome)
+        }
+        for push in fates.unknown { deliveries.end(push, Outcome(.unknown)) }
+        for push in fates.unprocessed { deliveries.takeBack(push) }
+    }
+
+    private func deliver(_ pushes: ArraySlice<QueuedPush>, at now: MonotonicInstant) {
+        guard !pushes.isEmpty else { return }
+        isAccepted = true
+        deliveries.answered(at: now)
+        for push in pushes {
+            life.wasAnswered(isOfUse: true)
+            deliveries.end(push, .delivered)
+        }
+    }
+}

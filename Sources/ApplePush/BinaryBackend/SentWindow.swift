@@ -1,0 +1,122 @@
+import IO
+
+/// The pushes that were sent on a connection of the binary protocol and whose outcome is not known, in the order in which
+/// they were sent: a value. Each of them leaves it once.
+///
+/// A gateway is silent about what it accepts. If it refuses a push, it names it, discards all that follow, and closes the
+/// connection. So a push is known to be delivered when a later one is refused, or when nothing came for longer than an error
+/// takes.
+struct SentWindow {
+    /// What is known of the pushes that leave the window, in their order.
+    struct Fates: Equatable {
+        var delivered: ArraySlice<QueuedPush> = []
+        /// The one that the gateway refused.
+        var refused: QueuedPush?
+        /// Whether the gateway has processed these cannot be known.
+        var unknown: ArraySlice<QueuedPush> = []
+        /// The gateway has not processed these.
+        var unprocessed: ArraySlice<QueuedPush> = []
+    }
+
+    /// The pushes below an identifier, and when the kernel had taken all of them.
+    private struct Mark {
+        let next: UInt32
+        let time: MonotonicInstant
+    }
+
+    /// In place of a push: the notification that proves all before it by its error.
+    private static let barrier = QueuedPush(delivery: -1, position: -1)
+
+    private var pushes: ArraySlice<QueuedPush> = []
+    private var lengths: ArraySlice<UInt32> = []
+    private var marks: ArraySlice<Mark> = []
+    /// The identifier of the first push. None is 0: gateways use 0 when they do not know which one it was.
+    private(set) var first: UInt32 = 1
+    /// How many of the pushes the kernel has taken in full, and how many bytes of the next one.
+    private var written = 0
+    private var writtenOfNext: UInt64 = 0
+    private(set) var hasBarrier = false
+
+    /// The identifier of the next push.
+    var next: UInt32 { first + UInt32(pushes.count) }
+
+    var count: Int { pushes.count - (hasBarrier ? 1 : 0) }
+
+    /// When the next pushes will have been sent that long ago.
+    func quietEnd(after quiet: Duration) -> MonotonicInstant? { marks.first.map { $0.time + quiet } }
+
+    // MARK: What happened
+
+    mutating func append(_ push: QueuedPush, length: Int) {
+        pushes.append(push)
+        lengths.append(UInt32(length))
+    }
+
+    mutating func appendBarrier(length: Int) {
+        append(Self.barrier, length: length)
+        hasBarrier = true
+    }
+
+    /// The kernel has taken that many bytes more.
+    mutating func wrote(_ bytes: Int) {
+        writtenOfNext += UInt64(bytes)
+        while written < pushes.count, writtenOfNext >= lengths[lengths.startIndex + written] {
+            writtenOfNext -= UInt64(lengths[lengths.startIndex + written])
+            written += 1
+        }
+    }
+
+    /// What was written until now was written by that time.
+    mutating func flushed(at now: MonotonicInstant) {
+        let next = first + UInt32(written)
+        if next > marks.last?.next ?? first { marks.append(Mark(next: next, time: now)) }
+    }
+
+    /// No error has come until now. Returns the pushes that were sent at least that long ago.
+    mutating func stayedQuiet(for quiet: Duration, at now: MonotonicInstant) -> ArraySlice<QueuedPush> {
+        var last: UInt32?
+        while let mark = marks.first, now - mark.time >= quiet {
+            last = mark.next
+            marks.removeFirst()
+        }
+        return last.map { remove(Int($0 - first)) } ?? []
+    }
+
+    /// The gateway has said which push it refuses, or accepted last.
+    mutating func answered(_ reply: BinaryReply) -> Fates {
+        // It cannot mean one that it never got.
+        guard reply.identifier != 0, reply.identifier < first + UInt32(written) else { return closed() }
+        // The push has left the window before: all that are still here came after it.
+        guard reply.identifier >= first else { return unprocessed() }
+        var fates = Fates(delivered: remove(Int(reply.identifier - first)))
+        let named = remove(1)
+        if reply.isShutdown { fates.delivered.append(contentsOf: named) } else { fates.refused = named.first }
+        fates.unprocessed = remove(pushes.count)
+        return fates
+    }
+
+    /// The connection has ended without a word.
+    mutating func closed() -> Fates {
+        var fates = Fates(unknown: remove(written))
+        fates.unprocessed = remove(pushes.count)
+        return fates
+    }
+
+    /// The connection has ended, and the gateway has processed nothing of what is here.
+    mutating func unprocessed() -> Fates { Fates(unprocessed: remove(pushes.count)) }
+
+    /// Removes that many from the front, and returns those of them that are pushes.
+    private mutating func remove(_ count: Int) -> ArraySlice<QueuedPush> {
+        var removed = pushes.prefix(count)
+        pushes.removeFirst(count)
+        lengths.removeFirst(count)
+        first += UInt32(count)
+        written = max(0, written - count)
+        // A barrier is the last of its connection.
+        if hasBarrier, pushes.isEmpty, removed.last == Self.barrier {
+            removed.removeLast()
+            hasBarrier = false
+        }
+        return removed
+    }
+}

@@ -1,0 +1,176 @@
+import ApplePush
+import IO
+import Synchronization
+import TestSupport
+import Testing
+
+/// The binary protocol over real TLS, with gateways that follow a script.
+@Suite struct BinaryBackendTests {
+    /// Time limits that no busy machine reaches, so that only what a test is about proves a push.
+    private static func with(
+        _ change: (inout BinaryConfiguration) -> Void = { _ in },
+        _ script: @escaping RawGateway.Script,
+        test: (RawGateway, Gateway, BinaryBackend) async throws -> Void
+    ) async throws {
+        var configuration = BinaryConfiguration()
+        configuration.quietPeriod = .seconds(600)
+        configuration.connectTimeout = .seconds(60)
+        configuration.handshakeTimeout = .seconds(60)
+        configuration.waitingTimeout = .seconds(300)
+        change(&configuration)
+        let backend = BinaryBackend(configuration)
+        try await RawGateway.with(alpn: [], script) { server, port in
+            try await attempt {
+                try await test(server, Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM)), backend)
+            } finally: {
+                await backend.shutdown()
+            }
+        }
+    }
+
+    private static func deliver(_ count: Int, to gateway: Gateway, by backend: BinaryBackend) async throws -> Outcomes {
+        await backend.deliver(batch(count), to: gateway, with: try TestCredential.certificate())
+    }
+
+    @Test(arguments: BinaryFormat.allCases)
+    func `a push counts as delivered when no error came for the quiet period`(format: BinaryFormat) async throws {
+        let seen = Mutex<[BinaryNotification]>([])
+        try await Self.with {
+            $0.format = format
+            $0.quietPeriod = .milliseconds(50)
+        } _: { line in
+            while let notification = try await line.nextNotification() { seen.withLock { $0.append(notification) } }
+        } test: { server, gateway, backend in
+            let outcomes = try await Self.deliver(500, to: gateway, by: backend)
+            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(seen.withLock { $0.map(\.number) } == Array(0..<500))
+            #expect(seen.withLock { $0.allSatisfy { $0.payload == #"{"aps":{"alert":"Hello"}}"# } })
+            #expect(server.connections == 1)
+        }
+    }
+
+    /// Of a thousand, one is refused, and the gateway says so when it has read all of them.
+    @Test(arguments: [0, 1, 500, 998, 999])
+    func `what follows a refused push is sent again, in one piece and once`(bad: Int) async throws {
+        let taken = Mutex<[Int]>([])
+        try await Self.with {
+            $0.quietPeriod = .milliseconds(500)
+        } _: { line in
+            guard line.number == 1 else {
+                while let next = try await line.nextNotification() { taken.withLock { $0.append(next.number) } }
+                return
+            }
+            var refusal: [UInt8] = []
+            for _ in 0..<1000 {
+                guard let next = try await line.nextNotification() else { return }
+                if next.number == bad { refusal = next.refusal(8) }
+                if refusal.isEmpty { taken.withLock { $0.append(next.number) } }
+            }
+            try await line.send(refusal)
+        } test: { server, gateway, backend in
+            let outcomes = try await Self.deliver(1000, to: gateway, by: backend)
+            for number in outcomes.indices {
+                #expect(outcomes[number].verdict == (number == bad ? .rejected : .delivered), "\(number)")
+            }
+            #expect(outcomes[bad].reason == .badDeviceToken)
+            #expect(taken.withLock { $0 } == (0..<1000).filter { $0 != bad })
+            #expect(server.connections == (bad == 999 ? 1 : 2))
+        }
+    }
+
+    @Test func `a gateway that shuts down has accepted the push that it names`() async throws {
+        let again = Mutex<[Int]>([])
+        try await Self.with {
+            $0.quietPeriod = .milliseconds(500)
+        } _: { line in
+            guard line.number == 1 else {
+                while let next = try await line.nextNotification() { again.withLock { $0.append(next.number) } }
+                return
+            }
+            var last: BinaryNotification?
+            for number in 0..<10 {
+                let next = try await line.nextNotification()
+                if number == 3 { last = next }
+            }
+            try await line.send(last?.refusal(10) ?? [])
+        } test: { _, gateway, backend in
+            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
+            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(again.withLock { $0 } == Array(4..<10))
+        }
+    }
+
+    @Test func `after a silent close it is unknown what was processed`() async throws {
+        try await Self.with { line in
+            for _ in 0..<10 { _ = try await line.nextNotification() }
+            line.closeNotify()
+        } test: { _, gateway, backend in
+            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
+            #expect(outcomes.allSatisfy { $0.verdict == .unknown })
+        }
+    }
+
+    @Test(arguments: [[8, 8, 0, 0, 0, 0], [8, 8, 0, 0, 1, 0], [1, 2, 3, 4, 5, 6]] as [[UInt8]])
+    func `after an answer that names no push it is unknown what was processed`(answer: [UInt8]) async throws {
+        try await Self.with { line in
+            for _ in 0..<10 { _ = try await line.nextNotification() }
+            // In two pieces, since it may arrive so.
+            try await line.send(Array(answer.prefix(2)))
+            try await line.send(Array(answer.dropFirst(2)))
+            _ = try await line.nextNotification()
+        } test: { _, gateway, backend in
+            let outcomes = try await Self.deliver(10, to: gateway, by: backend)
+            #expect(outcomes.allSatisfy { $0.verdict == .unknown })
+        }
+    }
+
+    @Test(arguments: [BinaryFormat.enhanced, .frames])
+    func `a barrier proves many pushes at once, long before the quiet period`(format: BinaryFormat) async throws {
+        try await Self.with {
+            $0.format = format
+            $0.barrierCount = 100
+            $0.barrierAfter = .milliseconds(10)
+        } _: { line in
+            while let next = try await line.nextNotification() {
+                if next.token.isEmpty { return try await line.send(next.refusal(2)) }
+            }
+        } test: { server, gateway, backend in
+            for _ in 1...3 {
+                let outcomes = try await Self.deliver(200, to: gateway, by: backend)
+                #expect(outcomes.allSatisfy { $0 == .delivered })
+            }
+            #expect(server.connections == 3)
+        }
+    }
+
+    @Test func `a full window is proven by barriers`() async throws {
+        let numbers = Mutex<[Int]>([])
+        try await Self.with {
+            $0.window = 100
+            $0.barrierCount = 100
+            $0.barrierAfter = .seconds(600)
+        } _: { line in
+            while let next = try await line.nextNotification() {
+                if next.token.isEmpty { return try await line.send(next.refusal(5)) }
+                numbers.withLock { $0.append(next.number) }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = try await Self.deliver(500, to: gateway, by: backend)
+            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(numbers.withLock { $0 } == Array(0..<500))
+            #expect(server.connections == 5)
+        }
+    }
+
+    @Test func `a signing key is refused, since the protocol knows certificates only`() async throws {
+        let backend = BinaryBackend()
+        let outcomes = await backend.deliver(
+            batch(2),
+            to: Gateway(host: "127.0.0.1", port: 1),
+            with: try TestCredential.providerToken()
+        )
+        #expect(outcomes.allSatisfy { $0.verdict == .safe })
+        #expect(outcomes.connectFailure?.code == .invalidCredential)
+        await backend.shutdown()
+    }
+}
