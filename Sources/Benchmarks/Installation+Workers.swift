@@ -4,7 +4,6 @@ import IO
 import Postgres
 import Simulator
 
-/// Sending what is in the queue, and checking that all of it was sent.
 extension Installation {
     /// A program that was built beside this one.
     private static func program(_ name: String) throws -> String {

@@ -1,12 +1,10 @@
 import IO
 import Postgres
 
-/// `pgbench`, the load generator of PostgreSQL.
 struct PGBench {
     private let folder: ScratchFolder
     private let scripts: [String]
     private let database: String
-    /// Settings of its sessions.
     private let settings: [(name: String, value: String)]
 
     init(_ scripts: [String], on database: String, settings: [(name: String, value: String)]) throws {

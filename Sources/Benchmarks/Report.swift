@@ -1,4 +1,3 @@
-/// The figures of one benchmark.
 struct Report {
     private(set) var figures: [Figure] = []
     /// Whether figures are held to their bounds; if not, the bounds are shown only.

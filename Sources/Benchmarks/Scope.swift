@@ -13,7 +13,6 @@ func scope<R>(_ body: () async throws -> R, ending: () async -> Void) async thro
 }
 
 extension EventLoop {
-    /// A loop for the time of the body.
     static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
         let loop = try EventLoop(name: "benchmark")
         defer {
@@ -29,7 +28,6 @@ extension MonotonicInstant {
     var age: Double { (MonotonicInstant.now - self) / .seconds(1) }
 }
 
-/// Why nothing could be measured.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 

@@ -15,7 +15,6 @@ final class ScratchFolder: Sendable {
 
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// Writes a file and returns its path.
     func write(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(filePath: path(name)))
         return path(name)

@@ -25,7 +25,6 @@ struct Volley {
         }
     }
 
-    /// The batch of that number.
     func batch(_ number: Int, of count: Int) -> PushBatch {
         var batch = PushBatch()
         let topic = Array(Team.topic.utf8)

@@ -1,4 +1,3 @@
-/// The response to a request.
 package struct Response: Sendable {
     package let status: Int
     package let headers: [(name: String, value: String)]

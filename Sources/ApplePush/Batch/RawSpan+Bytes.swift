@@ -1,5 +1,4 @@
 extension RawSpan {
-    /// The byte at that offset.
     @inlinable
     package subscript(byte offset: Int) -> UInt8 {
         // Safe: the load checks the bounds, and every bit pattern is a UInt8.
@@ -14,7 +13,6 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends bytes in one copy.
     @inlinable
     package mutating func append(copying bytes: RawSpan) {
         // An empty array must not be written to: all empty arrays of the program share one count.

@@ -92,7 +92,6 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         error as? PushError ?? PushError(.invalidCredential, "The \(what) cannot be used: \(error).", underlying: error)
     }
 
-    /// The certificate for the TLS handshake, if it is one.
     var identity: Identity? {
         if case .certificate(let identity) = kind { identity } else { nil }
     }

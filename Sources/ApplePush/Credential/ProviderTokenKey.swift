@@ -45,7 +45,6 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
         return ProviderToken(jwt: "\(header).\(claims).\(signature)", issuedAt: now)
     }
 
-    /// The digest of its credential.
     package var digest: [UInt8] {
         let identity = Array("\(keyID) \(teamID) \(signingKey.publicKey.pem)".utf8)
         // A span of an array that stays alive and unchanged through the call.

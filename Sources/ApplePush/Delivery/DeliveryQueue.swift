@@ -9,7 +9,6 @@ struct QueuedPush: Equatable {
 
 /// Pushes of one delivery and one message that a connection takes at once.
 struct DeliveryRun {
-    /// The queue's number of the delivery.
     let number: Int32
     let serial: Int
     let batch: PushBatch
@@ -55,7 +54,6 @@ final class DeliveryQueue {
     /// Pushes that wait for a connection.
     private(set) var waiting = 0
 
-    /// Whether every delivery has ended.
     var isEmpty: Bool { free.count == entries.count }
 
     init(waitingTimeout: Duration) { self.waitingTimeout = waitingTimeout }

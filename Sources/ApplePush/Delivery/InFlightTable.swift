@@ -21,7 +21,6 @@ struct InFlightTable {
     private var first = InFlightTable.none
     private var last = InFlightTable.none
 
-    /// How many pushes are in flight.
     private(set) var count = 0
 
     /// The tag of the first push, and when its time limit began.

@@ -11,7 +11,6 @@ public final class SendingPermit: Sendable {
     /// A permit for this long from now.
     public convenience init(for duration: Duration) { self.init(until: .now + duration) }
 
-    /// A permit until that instant.
     package init(until end: MonotonicInstant) { nanoseconds = Atomic(end.nanoseconds) }
 
     /// Makes the permit last at least this long from now, unless it was withdrawn.
@@ -36,7 +35,6 @@ public final class SendingPermit: Sendable {
 
     package var end: MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
 
-    /// Whether pushes may be sent at that instant.
     package func allows(at now: MonotonicInstant) -> Bool { now < end }
 
     /// Whether pushes may be sent now, for other backends.

@@ -8,7 +8,6 @@ struct FeedbackTuples {
     /// Tuples without any token in them.
     private(set) var empty = 0
 
-    /// Whether the last tuple is complete.
     var isWhole: Bool { rest.isEmpty }
 
     /// Returns the entries that are complete now.

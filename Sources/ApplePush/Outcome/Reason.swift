@@ -24,7 +24,6 @@ public struct Reason: Hashable, Sendable {
         case retryLater
     }
 
-    /// One row of the table.
     struct Row: Sendable {
         let name: String
         let status: UInt16

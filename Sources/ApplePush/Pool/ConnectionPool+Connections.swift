@@ -1,9 +1,7 @@
 import IO
 import TLS
 
-/// How connections are made.
 extension ConnectionPool {
-    /// Connects, and does the TLS handshake.
     func dial(_ id: Int) async {
         do {
             let context = try self.context ?? makeContext()

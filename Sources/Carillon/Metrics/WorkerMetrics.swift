@@ -1,7 +1,6 @@
 import IO
 import PushQueue
 
-/// The metrics of one worker, for Prometheus.
 struct WorkerMetrics {
     let counters: WorkerCounters
     /// Empty while they cannot be read from the database.

@@ -8,7 +8,6 @@ struct Command: Sendable {
     /// Details for `--help`.
     let discussion: String
     let arguments: [Argument]
-    /// Mandatory options.
     let required: [Option]
     let options: [Option]
     let examples: [String]

@@ -74,7 +74,6 @@ struct Settings: Sendable {
     /// For commands that work on one database.
     var database: DatabaseSource { databases.last?.source ?? DatabaseSource("") }
 
-    /// The values that may contain secrets.
     var secrets: [String] {
         Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }.compactMap { value in
             switch value {

@@ -1,4 +1,3 @@
-/// Suggests the word that the user probably meant.
 enum Suggestion {
     /// The nearest of the words, if it is near enough for a typing error.
     static func nearest(to word: String, among words: [String]) -> String? {

@@ -1,4 +1,3 @@
-/// Numbers of things, as text.
 enum Counted {
     /// "1 token", "12,000 tokens".
     static func text(_ count: Int64, _ one: String, _ many: String? = nil) -> String {

@@ -58,7 +58,6 @@ enum JSONValue: Sendable {
     }
 }
 
-/// A value that has a JSON form.
 protocol JSONConvertible {
     var json: JSONValue { get }
 }

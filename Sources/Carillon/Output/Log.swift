@@ -65,14 +65,12 @@ final class Log: Sendable {
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 
-    /// How many lines were lost.
     var linesLost: Int { queue.lost }
 
     /// Waits until all lines are written, but not for a reader that does not read.
     func flush(within limit: Duration = .milliseconds(500)) { queue.flush(within: limit) }
 }
 
-/// The severity of a log line.
 enum LogLevel: String, Comparable, CaseIterable {
     case debug, info, warning, error
 

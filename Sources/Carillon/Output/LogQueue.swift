@@ -32,7 +32,6 @@ final class LogQueue: Sendable {
         self.notice = notice
     }
 
-    /// How many lines were lost so far.
     var lost: Int { state.withLock { $0.lost } }
 
     func add(_ line: String) {

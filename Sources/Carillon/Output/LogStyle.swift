@@ -1,6 +1,5 @@
 import FoundationEssentials
 
-/// The format of a log line.
 struct LogStyle: Sendable {
     let format: Log.Format
     let stream: TextStream

@@ -46,7 +46,6 @@ struct TextStream: Sendable {
     }
 }
 
-/// The styles of text on a terminal.
 enum TextStyle: Int {
     case bold = 1
     case dim = 2

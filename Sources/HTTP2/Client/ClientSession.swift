@@ -166,7 +166,6 @@ package final class ClientSession {
         streams.pointee.sweep(bytesWritten: bytesWritten)
     }
 
-    /// Bytes drained so far.
     package var bytesDrained: UInt64 { streams.pointee.drained }
 
     /// Neither side has anything to send: sweep, and close the socket.

@@ -24,7 +24,6 @@ extension ClientStreams {
         return .fine
     }
 
-    /// The header block is complete.
     mutating func headerEnded(_ index: UInt32, endsStream: Bool) -> Verdict {
         receiving = ClientSlot.none
         let slot = Int(index)
@@ -49,7 +48,6 @@ extension ClientStreams {
         return endsStream ? answerEnded(index) : .fine
     }
 
-    /// A piece of an answer's body.
     mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafeBufferPointer<UInt8>) -> Verdict {
         let slot = Int(index)
         guard !slots[slot].flags.contains(.reported) else { return .fine }
@@ -67,7 +65,6 @@ extension ClientStreams {
         return .reset(.cancel)
     }
 
-    /// The peer has ended its side of the stream.
     mutating func answerEnded(_ index: UInt32) -> Verdict {
         let slot = Int(index)
         slots[slot].flags.insert(.answerEnded)

@@ -51,9 +51,7 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var hasPeerSettings = false
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
-    /// Bytes handed out so far.
     private(set) var drained: UInt64 = 0
-    /// The first thing that went wrong.
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
     /// Whether the name of the varying field has a number in the compression table.

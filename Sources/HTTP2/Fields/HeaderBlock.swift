@@ -61,7 +61,6 @@ package struct HeaderBlock: Sendable {
         push(":path", path.utf8.span.bytes, .never)
     }
 
-    /// The fields of a response.
     package init(status: UInt16) { reset(status: status) }
 
     /// Makes this the block of another response in the same memory.

@@ -29,7 +29,6 @@ struct ServerStreams: EngineState, ~Copyable {
     var shared = SharedMemory()
     private(set) var openCount = 0
     private(set) var isDraining = false
-    /// The first thing that went wrong.
     var failure: HTTP2Error?
 
     init(_ settings: ServerSettings) { self.settings = settings }
@@ -127,7 +126,6 @@ struct ServerStreams: EngineState, ~Copyable {
         events.append(.refused(slot: index, code))
     }
 
-    /// The connection has ended.
     mutating func abandon() {
         for index in slots.indices where !slots[index].isQueued {
             endIncomplete(UInt32(index))

@@ -1,4 +1,3 @@
-/// Connections over TCP.
 package enum TCP {
     /// A connection, and how it was made.
     package struct Connection: ~Copyable {

@@ -4,7 +4,6 @@
 package protocol CodedError: Error, CustomStringConvertible {
     associatedtype Code: Hashable & Sendable
 
-    /// The kind of failure.
     var code: Code { get }
     /// What is wrong and, where that is known, what to do. Never a secret.
     var message: String { get }

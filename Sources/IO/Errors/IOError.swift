@@ -74,7 +74,6 @@ package struct IOError: CodedError {
 }
 
 extension IOError.Code {
-    /// The kind of failure that an errno stands for.
     package init(errno number: CInt) {
         self =
             switch number {

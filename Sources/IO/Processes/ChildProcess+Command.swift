@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 
 extension ChildProcess {
-    /// What to run and how.
     package struct Command: Sendable {
         /// Where one of the three standard streams comes from or goes to.
         package enum Stream: Sendable {

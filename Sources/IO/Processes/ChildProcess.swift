@@ -7,7 +7,6 @@ import Synchronization
 /// The child is named by a process descriptor (pidfd), not by its number: an event loop can wait for its end, and a signal
 /// never reaches another process that was given the number later. Nothing else may wait for this process's children.
 package final class ChildProcess: Sendable {
-    /// How a child ended.
     package enum Exit: Hashable, Sendable {
         case status(CInt)
         case signal(CInt)

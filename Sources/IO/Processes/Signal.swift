@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 
-/// A signal by its number.
 package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: CInt
 
@@ -14,7 +13,6 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
     package static let user1 = Signal(rawValue: SIGUSR1)
     package static let user2 = Signal(rawValue: SIGUSR2)
 
-    /// Whether this process ignores it.
     package var isIgnored: Bool { clinux_ignores(rawValue) }
 
     package var description: String {

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 
-/// What is known of the terminal.
 package enum Terminal {
     /// The width of a line; nil where the descriptor is not a terminal, or the terminal does not report it.
     package static func columns(of descriptor: CInt) -> Int? {

@@ -1,6 +1,5 @@
 import Glibc
 
-/// An account of this machine.
 package struct User: Hashable, Sendable {
     package let name: String
     package let id: UInt32

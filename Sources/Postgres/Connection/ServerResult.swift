@@ -32,7 +32,6 @@ final class ServerResult: @unchecked Sendable {
         return place < 0 ? nil : Int(place)
     }
 
-    /// The server's error in this result.
     func error(outcome: PostgresError.Outcome) -> PostgresError {
         let sqlState = field("C")
         var error = PostgresError(

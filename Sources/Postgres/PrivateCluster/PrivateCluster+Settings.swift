@@ -1,5 +1,4 @@
 extension PrivateCluster {
-    /// How a private cluster is set up.
     package struct Settings: Sendable {
         /// A commit is on disk before it is acknowledged.
         package var isDurable: Bool

@@ -1,4 +1,3 @@
-/// Reads what may be null.
 extension Rows {
     package func int64IfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
         try isNull(row, column) ? nil : int64(row, column)

@@ -23,7 +23,6 @@ package struct App: Equatable, Identifiable, Sendable {
 
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
-    /// The gateway of its pushes.
     func gateway() throws(Trouble) -> Gateway {
         guard settings.protocol == "http2" else {
             throw Trouble(
@@ -35,7 +34,6 @@ package struct App: Equatable, Identifiable, Sendable {
         return try settings.gateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
     }
 
-    /// The gateway of its legacy feedback list.
     func feedbackGateway() throws(Trouble) -> Gateway {
         let apple: Gateway = settings.environment == "sandbox" ? .feedbackSandbox : .feedback
         return try settings.feedbackGateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple

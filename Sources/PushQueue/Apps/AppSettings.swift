@@ -3,7 +3,6 @@ package struct AppSettings: Equatable, Sendable {
     package var name: String
     /// The bundle identifier, as a rule; nil: the topic of the certificate.
     package var topic: String?
-    /// The name of its credential.
     package var credential: String?
     /// "production" or "sandbox".
     package var environment = "production"

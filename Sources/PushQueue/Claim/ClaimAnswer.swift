@@ -1,7 +1,6 @@
 import ApplePush
 package import Postgres
 
-/// The answer to a claim.
 package struct ClaimAnswer: Sendable {
     /// A row that was left behind because its pushes did not fit.
     package struct NextRow: Equatable, Sendable {

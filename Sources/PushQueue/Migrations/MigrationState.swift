@@ -1,4 +1,3 @@
-/// The state of one migration in a database.
 package struct MigrationState: Sendable, Identifiable, Equatable {
     package enum Condition: String, Sendable {
         /// With the text that this program has.

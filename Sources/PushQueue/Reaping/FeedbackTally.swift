@@ -1,4 +1,3 @@
-/// What a feedback pass has done.
 package struct FeedbackTally: Equatable, Sendable {
     /// Tokens deleted from all tables together, by the app's name.
     package private(set) var deleted: [String: Int] = [:]
@@ -6,7 +5,6 @@ package struct FeedbackTally: Equatable, Sendable {
     package private(set) var handled = 0
     /// Why watched tables could not be reaped, without duplicates.
     package private(set) var faults: [String] = []
-    /// The pass has ended.
     package private(set) var isComplete = false
 
     package init() {}

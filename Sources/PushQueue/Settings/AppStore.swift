@@ -1,8 +1,6 @@
 package import Postgres
 
-/// The apps in the database.
 package struct AppStore: Sendable {
-    /// What the removal of an app would delete.
     package struct Removal: Sendable {
         package let app: App
         package let tokens: Int64
@@ -30,7 +28,6 @@ package struct AppStore: Sendable {
         try await settings { try await connection.values(of: Self.list) }
     }
 
-    /// The app of that name.
     package func find(_ name: String) async throws(SettingsError) -> App {
         let apps = try await list()
         guard let app = apps.first(where: { $0.name == name }) else {

@@ -8,7 +8,6 @@ package import Postgres
 /// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
 /// other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
 package actor Worker {
-    /// How a run ended.
     package struct Summary: Sendable {
         package let counters: WorkerCounters
         /// All claims are settled, and the worker's row is gone.

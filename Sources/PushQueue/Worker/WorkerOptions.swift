@@ -1,6 +1,5 @@
 package import Postgres
 
-/// The options of a worker.
 package struct WorkerOptions: Sendable {
     /// A connection string of libpq; empty: its `PG*` variables.
     package var database = DatabaseSource("")

@@ -41,7 +41,6 @@ final class ServiceContext: Sendable {
         }
     }
 
-    /// Ends the threads.
     func stop() {
         loop.stop()
         loop.join()

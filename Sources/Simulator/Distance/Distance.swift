@@ -32,7 +32,6 @@ final class Distance: Sendable {
         if !isTaken { _ = Socket(owning: descriptor) }
     }
 
-    /// Closes all links.
     func stop() {
         loop.stop()
         loop.join()

@@ -1,6 +1,5 @@
 import COpenSSL
 
-/// An X.509 certificate.
 final class Certificate: Sendable {
     /// Safe, because OpenSSL lets any thread read an `X509` and locks what it caches in it. Only `CertificateBuilder`
     /// changes one, before anything else refers to it.

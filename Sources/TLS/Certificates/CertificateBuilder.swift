@@ -1,7 +1,6 @@
 import COpenSSL
 import Glibc
 
-/// Builds a certificate.
 struct CertificateBuilder {
     private let certificate: Certificate
 

@@ -1,6 +1,5 @@
 import COpenSSL
 
-/// The public half of a `SigningKey`.
 package struct VerifyingKey: Sendable {
     private let key: Key
 

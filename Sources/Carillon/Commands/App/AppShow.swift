@@ -23,7 +23,6 @@ extension Command {
     )
 }
 
-/// An app with its credential and its status.
 private struct AppView: JSONConvertible {
     let app: App
     let credential: StoredCredential?

@@ -1,6 +1,5 @@
 import Postgres
 
-/// The statements of `carillon check`.
 enum CheckStatements {
     static let user = Statement("check_user", "SELECT current_user::text")
     static let now = Statement("check_now", "SELECT clock_timestamp()")

@@ -1,16 +1,12 @@
 import Postgres
 
-/// The result of one check.
 struct Finding: Sendable, JSONConvertible {
     enum Condition: String, Sendable { case ok, warning, failed }
 
-    /// What was checked.
     let subject: String
     let condition: Condition
     let sentence: String
-    /// How to fix it.
     let remedy: String?
-    /// The exit status that it causes.
     let status: ExitStatus
     /// The database it is about, if there are several.
     private(set) var database: String?

@@ -3,7 +3,6 @@ import Postgres
 import PushQueue
 import Simulator
 
-/// The statements of the demonstration.
 struct DemoDatabase: Sendable {
     static let tokensPerList = 500
 

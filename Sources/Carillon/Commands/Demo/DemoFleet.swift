@@ -6,7 +6,6 @@ import PushQueue
 
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
 final class DemoFleet: Sendable {
-    /// The totals of all workers.
     struct Totals: Sendable {
         var sent = 0
         var failed = 0

@@ -1,6 +1,5 @@
 import Postgres
 
-/// The state of all apps and workers.
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]
     let workers: [WorkerStatus]

@@ -110,9 +110,7 @@ struct TokenImport {
     }
 }
 
-/// The progress of an import.
 struct ImportTally: Sendable {
-    /// Bytes read from the file.
     var bytes = 0
     /// Lines that were a token or were refused.
     var lines = 0
@@ -125,9 +123,7 @@ struct ImportTally: Sendable {
     var changed = 0
     /// Tokens that were known, with nothing new.
     var known = 0
-    /// A signal ended it.
     var isInterrupted = false
-    /// The error that ended it.
     var failure: (any Error)?
 
     /// Lines whose tokens are in the database.

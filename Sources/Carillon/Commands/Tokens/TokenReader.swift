@@ -167,7 +167,6 @@ struct TokenReader {
     }
 }
 
-/// The file cannot be imported.
 struct TokenFileError: Error, Equatable {
     /// Ends a sentence that begins with the name of the file.
     let reason: String

@@ -1,6 +1,5 @@
 import PushQueue
 
-/// Logs what feedback passes did.
 struct FeedbackLog: Sendable {
     let log: Log
 

@@ -1,6 +1,5 @@
 import PushQueue
 
-/// Logs the events of a worker.
 struct WorkerLog: Sendable {
     let log: Log
 

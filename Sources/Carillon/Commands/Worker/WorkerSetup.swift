@@ -10,7 +10,6 @@ extension WorkerOptions {
         .retryCap, .retention, .feedbackInterval,
     ]
 
-    /// From the options of the command.
     init(_ settings: Settings, database: DatabaseSource) {
         self.init()
         self.database = database
@@ -37,7 +36,6 @@ extension WorkerOptions {
 }
 
 extension HTTP2Configuration {
-    /// From the options of the command.
     init(_ settings: Settings) {
         self.init()
         connections = settings.count(.connections)

@@ -6,7 +6,6 @@ import Synchronization
 
 /// One of the databases that the program serves: its worker, and the worker's state.
 final class WorkerSite: Sendable {
-    /// How the worker ended.
     enum Ending: Sendable {
         case worked(Worker.Summary)
         /// It never started.
