@@ -63,6 +63,12 @@ final class SimulatedDelivery {
         tell()
     }
 
+    /// The process has died, so that nobody is to be told.
+    func abandon() {
+        report = nil
+        listener = nil
+    }
+
     private func wait(_ most: Int) -> Duration { worker.simulation.random.milliseconds(in: 0...most) }
 
     private func submit(_ turn: Range<Int>) {

@@ -59,6 +59,7 @@ final class SimulatedWorker {
         lifeline = nil
         waiting = []
         waitingForLifeline = []
+        for delivery in airborne.values { delivery.abandon() }
         airborne = [:]
     }
 
