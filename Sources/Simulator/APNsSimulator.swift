@@ -19,12 +19,14 @@ import TLS
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
+        let binary: BinaryServer?
         let feedback: FeedbackServer?
         let context: ServiceContext
     }
 
     private struct Ports {
         var gateway: UInt16
+        var binary: UInt16?
         var feedback: UInt16?
     }
 
@@ -65,7 +67,11 @@ public final class APNsSimulator: Sendable {
         self.configuration = configuration
         self.clock = clock
         deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
-        let ports = Ports(gateway: configuration.port, feedback: configuration.feedbackPort)
+        let ports = Ports(
+            gateway: configuration.port,
+            binary: configuration.binaryPort,
+            feedback: configuration.feedbackPort
+        )
         state = Guarded(State(ports: ports))
         for dead in configuration.deadTokens { reportDead(dead) }
     }
@@ -75,6 +81,9 @@ public final class APNsSimulator: Sendable {
 
     /// The port it listens on, or listened on last.
     public var port: UInt16 { state.withLock { $0.ports.gateway } }
+
+    /// The port that its binary gateway listens on, or listened on last; nil where it has none.
+    public var binaryPort: UInt16? { state.withLock { $0.ports.binary } }
 
     /// The port that its feedback service listens on, or listened on last; nil where it has none.
     public var feedbackPort: UInt16? { state.withLock { $0.ports.feedback } }
@@ -131,6 +140,7 @@ public final class APNsSimulator: Sendable {
         }
         guard let running else { return }
         await running.server.stop()
+        await running.binary?.stopListening()
         await running.feedback?.stopListening()
         let record = await running.server.record
         running.context.stop()
@@ -159,13 +169,19 @@ public final class APNsSimulator: Sendable {
         do throws(SimulatorError) {
             let server = try SimulatorServer(context)
             var opened = Ports(gateway: try await server.listen(on: ports.gateway))
+            var binary: BinaryServer?
+            if let port = ports.binary {
+                let service = try BinaryServer(context, gateway: server)
+                opened.binary = try await service.listen(on: port)
+                binary = service
+            }
             var feedback: FeedbackServer?
             if let port = ports.feedback {
                 let service = try FeedbackServer(context, gateway: server)
                 opened.feedback = try await service.listen(on: port)
                 feedback = service
             }
-            return (Running(server: server, feedback: feedback, context: context), opened)
+            return (Running(server: server, binary: binary, feedback: feedback, context: context), opened)
         } catch {
             context.stop()
             throw error

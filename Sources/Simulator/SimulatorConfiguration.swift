@@ -45,6 +45,9 @@ public struct SimulatorConfiguration: Sendable {
     /// How far away the simulator seems to be: the round-trip time, half of it in either direction. A link holds
     /// ``window`` and four megabytes, which is more than clients within the window send ahead.
     public var distance = Duration.zero
+    /// The port of the legacy binary gateway; 0 lets the system choose; nil: there is none. Its errors are held back for
+    /// ``delay``, as answers are, and what comes meanwhile is discarded.
+    public var binaryPort: UInt16?
     /// The port of the legacy feedback service; 0 lets the system choose; nil: there is none.
     public var feedbackPort: UInt16?
     /// What the feedback service lists from the start.

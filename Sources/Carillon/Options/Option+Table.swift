@@ -169,6 +169,10 @@ extension Option {
         )
     static let port = Option("port", .count(0...65_535), default: "2197")
         .help("The port of the HTTP/2 gateway; 0 chooses a free port.")
+    static let binaryPort = Option("binary-port", .count(0...65_535))
+        .help(
+            "The port of the legacy binary gateway (Apple's was 2195); 0 chooses a free port. Without it, there is no such gateway."
+        )
     static let feedbackPort = Option("feedback-port", .count(0...65_535))
         .help(
             "The port of the legacy feedback service (Apple's is 2196); 0 chooses a free port. Without it, there is no such service."

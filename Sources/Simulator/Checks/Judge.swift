@@ -40,10 +40,28 @@ struct Judge {
             return .refused(refusal)
         }
         if owners == nil, rules.isEmpty { return .accepted }
-        let token = bytes.extracting(head.deviceToken(in: bytes))
-        guard let app = app(of: head, in: bytes, credential), let key = owners?.key(of: token) else {
-            return rules.verdict(on: token)
-        }
+        let app = app(of: head, in: bytes, credential)
+        return verdict(on: bytes.extracting(head.deviceToken(in: bytes)), of: app)
+    }
+
+    /// The verdict on a notification of the binary protocol, whose device token is given in digits.
+    mutating func verdict(
+        on notification: Notification,
+        token: Span<UInt8>,
+        payload: Span<UInt8>,
+        from certificate: ClientCredential.Certificate
+    ) -> Verdict {
+        if token.isEmpty { return .refused(.missingDeviceToken) }
+        guard HeaderForm.isDeviceToken(token) else { return .refused(.badDeviceToken) }
+        if let refusal = check.refusalOfPayload(payload, limit: notification.payloadLimit) { return .refused(refusal) }
+        if owners == nil, rules.isEmpty { return .accepted }
+        // The protocol names no topic: it is that of the certificate's subject.
+        guard let topic = certificate.topics.first else { return verdict(on: token, of: nil) }
+        return verdict(on: token, of: owners?.app(named: topic.span))
+    }
+
+    private mutating func verdict(on token: Span<UInt8>, of app: DeviceTokenOwners.App?) -> Verdict {
+        guard let app, let key = owners?.key(of: token) else { return rules.verdict(on: token) }
         let owner = owners?.owner(of: key)
         if let owner, owner != app { return .refused(.deviceTokenNotForTopic) }
         let verdict = rules.verdict(on: token)

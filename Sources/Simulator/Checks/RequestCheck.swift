@@ -81,7 +81,7 @@ struct RequestCheck {
     }
 
     /// Apple has no reason of its own for a body that is not a JSON object: it counts as empty.
-    private mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> Refusal? {
+    mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> Refusal? {
         if payload.isEmpty { return .payloadEmpty }
         if payload.count > limit { return .payloadTooLarge }
         if payload.equals(goodPayload.span) { return nil }

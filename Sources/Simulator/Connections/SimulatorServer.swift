@@ -21,9 +21,14 @@ actor SimulatorServer: SimulatorService {
     nonisolated let context: ServiceContext
     var entrance: Entrance
     private var isChecking = false
+    /// Private: where another file changes it, Swift 6.3.1 releases parts of it twice.
     private var state: ServerState
     private var opened = 0
     private var open: [Int: Open] = [:]
+    /// The connections to the binary gateway.
+    var binaryConnections = 0 {
+        didSet { opened += max(0, binaryConnections - oldValue) }
+    }
 
     private var loop: EventLoop { context.loop }
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
@@ -46,7 +51,7 @@ actor SimulatorServer: SimulatorService {
     var record: (statistics: SimulatorStatistics, deliveries: [Delivery]) {
         var statistics = state.recorder.counters.statistics
         statistics.connections = opened
-        statistics.openConnections = open.count
+        statistics.openConnections = open.count + binaryConnections
         statistics.providerTokens = state.judge.acceptedProviderTokens
         statistics.uncounted = state.judge.uncounted
         if let counts = state.deadTokens?.list.withLock({ ($0.waiting, $0.sent) }) {
@@ -79,6 +84,15 @@ actor SimulatorServer: SimulatorService {
 
     /// A connection failed, here or in another service of this simulator.
     func failed(_ failure: ConnectionFailure) { state.recorder.failed(failure) }
+
+    /// Judges what a client of the binary gateway has sent in full.
+    func judge(_ client: BinaryClient) -> (client: BinaryClient, end: BinaryClient.End?) {
+        state.readClock()
+        var client = client
+        let end = state.end(of: &client)
+        state.recorder.flush()
+        return (client, end)
+    }
 
     private func turn(_ number: Int) {
         guard var entry = open[number] else { return }

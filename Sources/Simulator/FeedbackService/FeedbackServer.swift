@@ -26,10 +26,7 @@ actor FeedbackServer: SimulatorService {
     }
 
     func failed(_ failure: ConnectionFailure) {
-        let (time, number, message) = (failure.time, failure.connection, "The feedback service: \(failure.message)")
-        gateway.assumeIsolated {
-            $0.failed(ConnectionFailure(time: time, connection: number, isHandshake: true, message: message))
-        }
+        gateway.assumeIsolated { $0.failed(failure.of("The feedback service")) }
     }
 
     func serve(_ stream: consuming TLSStream, as number: Int) async throws {

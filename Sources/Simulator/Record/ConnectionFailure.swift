@@ -1,4 +1,4 @@
-/// A connection that ended because of its client: in its handshake, or in its HTTP/2.
+/// A connection that ended because of its client: in its handshake, or because it broke the protocol.
 public struct ConnectionFailure: Sendable, Hashable {
     /// When it failed, in milliseconds since 1970.
     public let time: Int64
@@ -8,4 +8,10 @@ public struct ConnectionFailure: Sendable, Hashable {
     public let isHandshake: Bool
     /// A sentence: what was wrong.
     public let message: String
+}
+
+extension ConnectionFailure {
+    func of(_ service: String) -> Self {
+        Self(time: time, connection: connection, isHandshake: isHandshake, message: "\(service): \(message)")
+    }
 }

@@ -25,9 +25,12 @@ struct Recorder: ~Copyable {
 
     var logs: Bool { log != nil }
 
+    /// Whether more than counts is kept of some requests.
+    var keepsRequests: Bool { keepsDeliveries || observer != nil || logs }
+
     /// Whether more than counts is kept of a request.
     func keeps(_ head: RequestHead, in bytes: Span<UInt8>) -> Bool {
-        guard keepsDeliveries || observer != nil || logs else { return false }
+        guard keepsRequests else { return false }
         guard !prefix.isEmpty else { return true }
         let token = bytes.extracting(head.deviceToken(in: bytes))
         return token.count >= prefix.count && token.extracting(0..<prefix.count).equals(prefix.span)

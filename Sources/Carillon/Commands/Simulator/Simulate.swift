@@ -11,12 +11,14 @@ extension Command {
             "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
             + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts "
             + "any client certificate, and provider tokens signed by any key, or only by the key in --file. With "
+            + "--binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with certificates only. With "
             + "--feedback-port, it is also the legacy feedback service: it sends the tokens of a topic that were "
             + "answered with 410 once, to the first client with a certificate for the topic. SIGTERM ends it. Ends "
             + "with 1 when the request log could not be written.",
         options: [
-            .host, .serverName, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic,
-            .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http,
+            .host, .serverName, .port, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state,
+            .pedantic, .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams,
+            .http,
             .environment.help("Apple's environment that it stands in for."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
@@ -94,7 +96,8 @@ private struct Simulate {
             "The simulator is listening.",
             [
                 "host": invocation.settings.text(.host), "port": simulator.port,
-                "feedback_port": simulator.feedbackPort, "http_port": server?.port, "ca": caOut,
+                "binary_port": simulator.binaryPort, "feedback_port": simulator.feedbackPort, "http_port": server?.port,
+                "ca": caOut,
             ]
         )
     }
@@ -105,6 +108,7 @@ private struct Simulate {
         configuration.host = settings.text(.host) ?? configuration.host
         configuration.serverNames += settings.texts(.serverName)
         configuration.port = UInt16(settings.count(.port))
+        configuration.binaryPort = settings.countIfAny(.binaryPort).map(UInt16.init)
         configuration.feedbackPort = settings.countIfAny(.feedbackPort).map(UInt16.init)
         configuration.deadTokens = try settings.texts(.deadToken).map(DeadToken.init(parsing:))
         configuration.feedbackCutAfter = settings.countIfAny(.feedbackCutAfter)

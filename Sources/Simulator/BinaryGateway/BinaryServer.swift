@@ -1,0 +1,86 @@
+import IO
+import TLS
+
+/// The gateway of the legacy binary protocol. As Apple's did, it is silent about what it accepts; at the first notification
+/// that it refuses, it discards all that follow, names that one, and closes the connection.
+actor BinaryServer: SimulatorService {
+    nonisolated let context: ServiceContext
+    var entrance: Entrance
+    private let gateway: SimulatorServer
+    private let delay: Duration
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
+
+    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+        self.context = context
+        self.gateway = gateway
+        delay = context.configuration.delay
+        let tls = try SimulatorError.unavailable {
+            try TLSContext.server(identity: context.identity, clients: .required())
+        }
+        entrance = Entrance(tls)
+    }
+
+    func failed(_ failure: ConnectionFailure) {
+        gateway.assumeIsolated { $0.failed(failure.of("The binary gateway")) }
+    }
+
+    func serve(_ stream: consuming TLSStream, as number: Int) async {
+        var stream = stream
+        let (environment, now) = (context.configuration.environment, TimeText.now / 1000)
+        let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
+        guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
+        count(1)
+        defer { count(-1) }
+        var client = BinaryClient(number: number, certificate: certificate)
+        var room = [UInt8](repeating: 0, count: 32_768)
+        // A client that breaks off has nothing left to be told.
+        while let count = try? await stream.receive(into: &room, until: .distantFuture, on: context.loop), count > 0 {
+            client.reader.append(room[..<count])
+            let end: BinaryClient.End?
+            (client, end) = judge(client)
+            switch end {
+            case nil: continue
+            case .reset: return stream.resetWhenClosed()
+            case .silence: return stream.closeNotify()
+            case .error(let error): return await finish(&stream, error)
+            }
+        }
+        guard client.reader.isWithinNotification else { return }
+        let message = "the client closed the connection within a notification"
+        failed(ConnectionFailure(time: TimeText.now, connection: number, isHandshake: false, message: message))
+    }
+
+    private func count(_ change: Int) { gateway.assumeIsolated { $0.binaryConnections += change } }
+
+    private func judge(_ client: BinaryClient) -> (BinaryClient, BinaryClient.End?) {
+        gateway.assumeIsolated { $0.judge(client) }
+    }
+
+    /// What comes while the error is on its way is discarded, as everything after the refused notification.
+    private func finish(_ stream: inout TLSStream, _ error: BinaryError?) async {
+        var room = [UInt8](repeating: 0, count: 32_768)
+        let due = MonotonicInstant.now + delay
+        while delay > .zero, (try? await stream.receive(into: &room, until: due, on: context.loop)) ?? 0 > 0 {}
+        if let error { try? await stream.send(error.bytes, until: .now + Stall.limit, on: context.loop) }
+        stream.closeNotify()
+        LingeringClose.begin(over: stream.descriptor, on: context.loop)
+    }
+}
+
+/// What the binary gateway knows of a connection. A value, so that it can be passed on.
+struct BinaryClient: Sendable {
+    /// How a connection ends.
+    enum End: Sendable {
+        /// Nil: the client uses command 0, which has no errors.
+        case error(BinaryError?)
+        case silence
+        case reset
+    }
+
+    let number: Int
+    let certificate: ClientCredential.Certificate
+    var reader = NotificationReader()
+    /// Notifications that were judged.
+    var count = 0
+}

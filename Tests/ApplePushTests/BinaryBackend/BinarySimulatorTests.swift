@@ -1,0 +1,131 @@
+import ApplePush
+import Simulator
+import TestSupport
+import Testing
+
+/// The binary protocol with the simulator's gateway, which is as strict as Apple's was.
+@Suite struct BinarySimulatorTests {
+    private static func with(
+        _ change: (inout BinaryConfiguration) -> Void = { _ in },
+        simulator configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ test: (APNsSimulator, APNs) async throws -> Void
+    ) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.binaryPort = 0
+        configuration.feedbackPort = 0
+        configuration.recordsDeliveries = true
+        try configure(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        var limits = BinaryConfiguration()
+        limits.quietPeriod = .milliseconds(300)
+        change(&limits)
+        let session = Session(backend: BinaryBackend(limits))
+        try await attempt {
+            let gateway = Gateway(
+                host: "localhost",
+                port: try #require(simulator.binaryPort),
+                trust: .pem(simulator.rootPEM)
+            )
+            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            try await test(simulator, APNs(session.connection(to: gateway, credential: credential)))
+        } finally: {
+            await session.shutdown()
+            await simulator.stop()
+        }
+    }
+
+    private static func token(_ prefix: String, _ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return prefix + String(repeating: "0", count: 64 - prefix.count - digits.count) + digits
+    }
+
+    @Test func `a message arrives with all that the protocol can say`() async throws {
+        try await Self.with { simulator, apns in
+            let message = try Message(
+                tokens: [Self.token("aa", 1)],
+                alert: "Hello",
+                badge: 0,
+                priority: 5,
+                expiry: .at(1_700_000_000)
+            )
+            let result = try await apns.send(message)
+            #expect(result.failed.isEmpty && !result.needsRetry)
+            let delivery = try #require(await simulator.deliveries().first)
+            #expect(delivery.token == Self.token("aa", 1))
+            #expect(delivery.priority == "5")
+            #expect(delivery.expiration == "1700000000")
+            #expect(String(decoding: delivery.payload, as: UTF8.self) == #"{"aps":{"alert":"Hello","badge":0}}"#)
+        }
+    }
+
+    /// The error comes when all were sent long ago.
+    @Test func `of a thousand whose first is refused late, all others are delivered once`() async throws {
+        try await Self.with {
+            $0.quietPeriod = .seconds(3)
+        } simulator: {
+            $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")]
+            $0.delay = .seconds(1)
+        } _: { simulator, apns in
+            let tokens = [Self.token("bb", 0)] + (1..<1000).map { Self.token("aa", $0) }
+            let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
+            #expect(result.failed.keys.sorted() == [tokens[0]])
+            #expect(!result.needsRetry)
+            let accepted = await simulator.deliveries().filter { $0.status == 200 }.map(\.token)
+            #expect(accepted == Array(tokens.dropFirst()))
+            #expect(await simulator.statistics().connections == 2)
+        }
+    }
+
+    @Test func `a dead token is accepted, and listed by the feedback service`() async throws {
+        try await Self.with(simulator: {
+            $0.answers = [try AnswerRule(parsing: "dd=410")]
+        }) { simulator, apns in
+            let tokens = [Self.token("dd", 1), Self.token("aa", 2)]
+            let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
+            #expect(result.failed.isEmpty)
+            #expect(await simulator.statistics().deadTokensWaiting == 1)
+            #expect(await simulator.statistics().connections == 1)
+        }
+    }
+
+    @Test func `a gateway that shuts down every hundred pushes loses and repeats none`() async throws {
+        try await Self.with(simulator: { $0.goAwayAfter = 100 }) { simulator, apns in
+            let tokens = (0..<450).map { Self.token("aa", $0) }
+            let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
+            #expect(result.failed.isEmpty && !result.needsRetry)
+            #expect(await simulator.deliveries().map(\.token) == tokens)
+            #expect(await simulator.statistics().goAways == 4)
+        }
+    }
+
+    @Test func `a token of the wrong size, and a payload that is too large, are refused one by one`() async throws {
+        try await Self.with { _, apns in
+            let short = try await apns.send(try Message(tokens: ["aabb", Self.token("aa", 1)], alert: "Hello"))
+            #expect(short.failed.mapValues(\.status) == ["aabb": 5])
+            let text = JSON.string(String(repeating: "x", count: 2048))
+            let large = try await apns.send(try Message(tokens: [Self.token("aa", 1)], alert: text))
+            #expect(large.errors.map(\.status) == [7])
+            #expect(large.errors.map(\.reason) == ["PayloadTooLarge"])
+        }
+    }
+
+    @Test func `a device token of another app is refused`() async throws {
+        try await Self.with { simulator, apns in
+            let token = Self.token("aa", 1)
+            #expect(try await apns.send(try Message(tokens: [token], alert: "Hello")).failed.isEmpty)
+            let issued = try simulator.issueCertificate(topics: ["org.example.other"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            var limits = BinaryConfiguration()
+            limits.quietPeriod = .milliseconds(300)
+            let session = Session(backend: BinaryBackend(limits))
+            let port = try #require(simulator.binaryPort)
+            let gateway = Gateway(host: "localhost", port: port, trust: .pem(simulator.rootPEM))
+            let other = APNs(session.connection(to: gateway, credential: credential))
+            let result = try await other.send(try Message(tokens: [token], alert: "Hello"))
+            #expect(result.failed[token]?.status == 8)
+            await session.shutdown()
+        }
+    }
+}
