@@ -35,6 +35,7 @@ struct Benchmark: Sendable {
         Benchmark("distance", 6_000, least: 60, "pushes of 4 KB, and a hundred times as many small ones") {
             try await DistanceBenchmark(pushes: $0).run(into: &$1)
         },
+        Benchmark("binary", 1_000_000, "notifications") { try await BinaryBenchmark(pushes: $0).run(into: &$1) },
         Benchmark("rows", 400_000, "rows") { try await QueueBenchmark.oneToken(rows: $0).run(into: &$1) },
         // Two clients claim a thousand rows each.
         Benchmark("claim", 400_000, least: 2_000, "rows") { try await ClaimBenchmark(rows: $0).run(into: &$1) },

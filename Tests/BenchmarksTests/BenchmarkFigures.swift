@@ -18,6 +18,7 @@ enum BenchmarkFigures {
             "one-token rows, claimed, sent and settled a second", "  peak memory of the worker",
             "  processor time of the worker a push",
         ],
+        "binary": ["notifications a second"],
         "claim": [
             "one-token rows by the bare claim statement, pgbench, 1 client",
             "one-token rows by the bare claim statement, pgbench, 2 clients",

@@ -1,0 +1,48 @@
+import ApplePush
+import IO
+import Simulator
+
+/// The legacy binary protocol: notifications over one connection to the simulator, which checks each of them. The last ones
+/// are proven by a barrier.
+struct BinaryBenchmark {
+    let pushes: Int
+
+    func run(into report: inout Report) async throws {
+        let rates = try await Scene.with(simulator: { $0.binaryPort = 0 }) { scene in
+            let issued = try scene.simulator.issueCertificate(topics: [Team.topic])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            var rates: [Double] = []
+            for _ in 0..<3 { rates.append(try await rate(to: scene, with: credential)) }
+            return rates
+        }
+        report.add("notifications a second", Sample(rates).median, .rate, .atLeast(150_000, aim: 300_000))
+    }
+
+    private func rate(to scene: Scene, with credential: Credential) async throws -> Double {
+        var configuration = BinaryConfiguration()
+        configuration.window = pushes + 1
+        configuration.firstWindow = pushes + 1
+        configuration.barrierCount = 1
+        configuration.quietPeriod = .seconds(60)
+        let sender = BinaryBackend(configuration)
+        let gateway = Gateway(
+            host: "127.0.0.1",
+            port: scene.simulator.binaryPort ?? 0,
+            trust: .pem(scene.simulator.rootPEM),
+            transport: .binary
+        )
+        return try await scope {
+            let batch = Volley(pushes: pushes, payload: Array(Installation.payload.utf8)).batch(0, of: pushes)
+            await sender.prepare(for: gateway, with: credential)
+            let start = MonotonicInstant.now
+            let outcomes = await sender.deliver(batch, to: gateway, with: credential)
+            if let failure = outcomes.connectFailure { throw failure }
+            if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
+                throw BenchmarkError("A push ended as \(bad).")
+            }
+            return Double(pushes) / start.age
+        } ending: {
+            await sender.shutdown()
+        }
+    }
+}
