@@ -10,6 +10,14 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
         case pem(String)
     }
 
+    /// What a server speaks.
+    public enum Transport: Sendable {
+        /// HTTP/2, as Apple's gateways do.
+        case http2
+        /// The legacy binary protocol, as some private gateways do.
+        case binary
+    }
+
     /// The server's name, which must be in its certificate.
     public let host: String
 
@@ -19,22 +27,26 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// The authorities that the server's certificate is checked with.
     public let trust: Trust
 
+    /// What the server speaks. Only ``TransportBackend`` looks at it.
+    public let transport: Transport
+
     /// A gateway at that address.
-    public init(host: String, port: UInt16, trust: Trust = .system) {
+    public init(host: String, port: UInt16, trust: Trust = .system, transport: Transport = .http2) {
         self.host = host
         self.port = port
         self.trust = trust
+        self.transport = transport
     }
 
     /// A gateway at an address written `host:port`, with an IPv6 address in brackets.
-    public init(_ address: String, trust: Trust = .system) throws(PushError) {
+    public init(_ address: String, trust: Trust = .system, transport: Transport = .http2) throws(PushError) {
         guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
             port > 0
         else { throw PushError(.invalidGateway, "“\(address)” is not a gateway: write host:port.") }
         var host = address[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { throw PushError(.invalidGateway, "“\(address)” has no host: write host:port.") }
-        self.init(host: String(host), port: port, trust: trust)
+        self.init(host: String(host), port: port, trust: trust, transport: transport)
     }
 
     /// Apple's gateway for apps from the App Store, TestFlight and in-house distribution.

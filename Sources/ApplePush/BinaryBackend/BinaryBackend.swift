@@ -74,11 +74,16 @@ public final class BinaryBackend: Backend {
 }
 
 /// The binary protocol, as Apple's gateways spoke it.
-struct BinaryWire: Wire {
+final class BinaryWire: Wire {
     let alpn: [String] = []
-    private let configuration: BinaryConfiguration
+    let configuration: BinaryConfiguration
+    /// One connection learns from another.
+    let window: Guarded<WindowSize>
 
-    init(_ configuration: BinaryConfiguration) { self.configuration = configuration }
+    init(_ configuration: BinaryConfiguration) {
+        self.configuration = configuration
+        window = Guarded(WindowSize(first: configuration.firstWindow, limit: configuration.window))
+    }
 
     func conversation(
         _ terms: ConversationTerms,
@@ -87,6 +92,6 @@ struct BinaryWire: Wire {
     ) throws -> any Conversation {
         var life = configuration.life
         life.age = life.age * Double.random(in: 1...2)
-        return BinaryConversation(configuration, sending: deliveries, life: life)
+        return BinaryConversation(of: self, sending: deliveries, life: life)
     }
 }

@@ -6,8 +6,11 @@ public struct BinaryConfiguration: Sendable {
     public var connections = 1
     /// How many threads carry the connections.
     public var threads = 1
-    /// How many pushes of one connection may be without a known outcome.
+    /// How many pushes of one connection may be without a known outcome. If the connection breaks, any of them may have
+    /// arrived. When there is no room for more, a barrier follows.
     public var window = 100_000
+    /// The window of the first connection. It doubles while gateways say how far they came, and shrinks when one does not.
+    public var firstWindow = 1_000
     /// After how long without an error the pushes before count as delivered. An error that comes later than this names a push
     /// that was reported as delivered.
     public var quietPeriod: Duration = .seconds(3)

@@ -4,7 +4,8 @@ import IO
 final class BinaryConversation: Conversation {
     private(set) var life: ConnectionLife
     private let deliveries: DeliveryQueue
-    private let configuration: BinaryConfiguration
+    private let wire: BinaryWire
+    private let limit: Int
     private var window = SentWindow()
     /// Bytes that were not drained yet, from `drained` on.
     private var output: [UInt8] = []
@@ -13,16 +14,19 @@ final class BinaryConversation: Conversation {
     private var lastSubmission = MonotonicInstant.distantFuture
     private(set) var isAccepted = false
 
-    init(_ configuration: BinaryConfiguration, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
-        self.configuration = configuration
+    init(of wire: BinaryWire, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
+        self.wire = wire
+        limit = wire.window.withLock { $0.count }
         self.deliveries = deliveries
         self.life = ConnectionLife(life)
     }
 
+    private var configuration: BinaryConfiguration { wire.configuration }
+
     // MARK: Room
 
     var room: ConnectionStatus.Room {
-        let limit = life.isReady ? configuration.window : 0
+        let limit = life.isReady ? self.limit : 0
         return ConnectionStatus.Room(free: max(0, limit - window.count), inFlight: window.count, capacity: limit)
     }
 
@@ -34,9 +38,9 @@ final class BinaryConversation: Conversation {
     }
 
     private var barrierDue: MonotonicInstant {
-        guard configuration.format.hasIdentifiers, window.count >= configuration.barrierCount, life.isReady
-        else { return .distantFuture }
-        return room.free == 0 ? lastSubmission : lastSubmission + configuration.barrierAfter
+        guard configuration.format.hasIdentifiers, life.isReady else { return .distantFuture }
+        if room.free == 0 { return lastSubmission }
+        return window.count >= configuration.barrierCount ? lastSubmission + configuration.barrierAfter : .distantFuture
     }
 
     // MARK: Provider tokens, which the protocol does not have
@@ -105,7 +109,9 @@ final class BinaryConversation: Conversation {
         for offset in bytes.byteOffsets.prefix(BinaryReply.length - reply.count) { reply.append(bytes[byte: offset]) }
         guard reply.count == BinaryReply.length else { return }
         guard let reply = BinaryReply(self.reply) else { return life.close(.notBinary) }
-        settle(window.answered(reply), refused: reply.outcome, at: now)
+        let fates = window.answered(reply)
+        if fates.unknown.isEmpty { wire.window.withLock { $0.proved() } }
+        settle(fates, refused: reply.outcome, at: now)
         life.close(reply.isShutdown ? .gatewayShutDown : .refusedPush)
     }
 
@@ -139,6 +145,7 @@ final class BinaryConversation: Conversation {
             deliveries.answered(at: now)
             deliveries.end(push, outcome)
         }
+        if !fates.unknown.isEmpty { wire.window.withLock { $0.lost() } }
         for push in fates.unknown { deliveries.end(push, Outcome(.unknown)) }
         for push in fates.unprocessed { deliveries.takeBack(push) }
     }

@@ -111,6 +111,7 @@ struct SentWindow {
         pushes.removeFirst(count)
         lengths.removeFirst(count)
         first += UInt32(count)
+        marks = marks.drop { $0.next <= first }
         written = max(0, written - count)
         // A barrier is the last of its connection.
         if hasBarrier, pushes.isEmpty, removed.last == Self.barrier {

@@ -12,6 +12,13 @@ package struct Traffic: Sendable {
     package internal(set) var ends: [String: Int] = [:]
 
     package init() {}
+
+    static func += (sum: inout Self, other: Self) {
+        sum.connections += other.connections
+        sum.answerTimes += other.answerTimes
+        sum.lateAnswers += other.lateAnswers
+        sum.ends.merge(other.ends, uniquingKeysWith: +)
+    }
 }
 
 /// The traffic of all pools of a backend. A connection adds to it once for each turn of its loop, never once for each push.

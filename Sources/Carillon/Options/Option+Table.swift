@@ -87,7 +87,7 @@ extension Option {
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway and --feedback-gateway.")
     static let `protocol` = Option("protocol", .choice(["http2", "binary"]), default: "http2")
-        .help("The protocol; an app with the legacy protocol binary reads the feedback list and sends nothing.")
+        .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
     static let maxRate = Option("max-rate", .count(1...10_000_000))
         .help("Maximum number of pushes a second, for all workers together.")
     static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")

@@ -24,14 +24,15 @@ package struct App: Equatable, Identifiable, Sendable {
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
     func gateway() throws(Trouble) -> Gateway {
-        guard settings.protocol == "http2" else {
+        let transport: Gateway.Transport = settings.protocol == "binary" ? .binary : .http2
+        if let address = settings.gateway { return try gateway(at: address, transport) }
+        guard transport == .http2 else {
             throw Trouble(
                 .setting,
-                "App “\(settings.name)” uses the binary protocol, which Apple has switched off: set its protocol to http2."
+                "Apple has switched the binary protocol off: set the gateway of app “\(settings.name)”, or its protocol to http2."
             )
         }
-        let apple: Gateway = settings.environment == "sandbox" ? .sandbox : .production
-        return try settings.gateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
+        return settings.environment == "sandbox" ? .sandbox : .production
     }
 
     func feedbackGateway() throws(Trouble) -> Gateway {
@@ -39,9 +40,13 @@ package struct App: Equatable, Identifiable, Sendable {
         return try settings.feedbackGateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
     }
 
-    private func gateway(at address: String) throws(Trouble) -> Gateway {
+    private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Trouble) -> Gateway {
         do {
-            return try Gateway(address, trust: settings.gatewayCA.map { .pem($0) } ?? .system)
+            return try Gateway(
+                address,
+                trust: settings.gatewayCA.map { .pem($0) } ?? .system,
+                transport: transport
+            )
         } catch {
             throw Trouble(.setting, error.message)
         }

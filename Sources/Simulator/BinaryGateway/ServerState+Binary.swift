@@ -27,7 +27,8 @@ extension ServerState {
         let verdict = judge.verdict(on: notification, token: token.span, payload: payload, from: client.certificate)
         let answer = answer(to: verdict)
         recorder.counters.requestJudged(verdict, payload: payload.count)
-        if recorder.keepsRequests { record(notification, token, from: client, answer) }
+        let status = BinaryError.Status(verdict, answer)
+        if recorder.keepsRequests { record(notification, token, from: client, answer, status) }
         if let deadTokens, let seconds = answer.death(now: now) {
             let entry = FeedbackList.Entry(
                 token: Array(bytes[notification.token]),
@@ -36,21 +37,21 @@ extension ServerState {
             )
             deadTokens.list.withLock { $0.add(entry) }
         }
-        return end(after: notification, from: client, verdict, answer)
+        return end(after: notification, from: client, answer, status)
     }
 
     private mutating func end(
         after notification: Notification,
         from client: BinaryClient,
-        _ verdict: Verdict,
-        _ answer: Answer
+        _ answer: Answer,
+        _ refusal: BinaryError.Status?
     ) -> BinaryClient.End? {
         if client.count == configuration.resetAfter {
             recorder.counters.rare.resets += 1
             return .reset
         }
         if answer.status == nil { return answer.resetsStream ? .reset : .silence }
-        var status = BinaryError.Status(verdict, answer)
+        var status = refusal
         if status == nil, client.count == configuration.goAwayAfter {
             recorder.counters.rare.goAways += 1
             status = .shutdown
@@ -66,7 +67,8 @@ extension ServerState {
         _ notification: Notification,
         _ token: [UInt8],
         from client: BinaryClient,
-        _ answer: Answer
+        _ answer: Answer,
+        _ refusal: BinaryError.Status?
     ) {
         var bytes: [UInt8] = []
         var head = RequestHead()
@@ -76,6 +78,7 @@ extension ServerState {
             head.note(Array(name.utf8).span, at: start..<bytes.count)
         }
         note(":path", "\(RequestHead.pathPrefix)\(String(decoding: token, as: UTF8.self))")
+        if let topic = client.certificate.topics.first { note("apns-topic", String(decoding: topic, as: UTF8.self)) }
         if let priority = notification.priority { note("apns-priority", "\(priority)") }
         if let expiration = notification.expiration { note("apns-expiration", "\(expiration)") }
         guard recorder.keeps(head, in: bytes.span) else { return }
@@ -84,8 +87,9 @@ extension ServerState {
             connection: client.number,
             stream: Int32(truncatingIfNeeded: client.count)
         )
-        (facts.status, facts.reason, facts.detail) = (answer.status, answer.reason, answer.detail)
-        facts.onlyTopic = client.certificate.topics.first
+        if answer.status != nil { facts.status = 200 }
+        if let refusal, refusal != .shutdown { facts.status = UInt16(refusal.rawValue) }
+        (facts.reason, facts.detail) = (answer.reason, answer.detail)
         let id = Array("\(notification.identifier)".utf8)
         let payload = client.reader.bytes.span.extracting(notification.payload)
         recorder.log(facts, head, in: bytes.span, id: id.span, payload: payload)

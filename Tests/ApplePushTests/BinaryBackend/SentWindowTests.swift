@@ -73,6 +73,13 @@ import Testing
         #expect(window.first == 4)
     }
 
+    @Test func `after an error there is nothing left to be quiet about`() {
+        var window = Self.window(3)
+        _ = window.answered(BinaryReply(status: 8, identifier: 2))
+        #expect(window.quietEnd(after: .seconds(3)) == nil)
+        #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(9)).isEmpty)
+    }
+
     @Test func `the error of a barrier proves all before it`() {
         var window = Self.window(3)
         window.appendBarrier(length: 18)

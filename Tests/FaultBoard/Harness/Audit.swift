@@ -125,6 +125,7 @@ struct Audit {
         var owners: [String: String] = [:]
         for (token, sightings) in self.sightings {
             if let difference = sightings.difference { add("I5", "sends to \(token) differ: \(difference)") }
+            guard sightings.first.hasIdentity else { continue }
             if let other = owners.updateValue(token, forKey: sightings.first.apnsID) {
                 add("I5", "\(token) and \(other) have one apns-id, \(sightings.first.apnsID)")
             }

@@ -21,7 +21,7 @@ struct Sightings {
     }
 
     private static func difference(of one: Delivery, from other: Delivery) -> String? {
-        if one.apnsID != other.apnsID { return "apns-id \(one.apnsID) and \(other.apnsID)" }
+        if one.hasIdentity, one.apnsID != other.apnsID { return "apns-id \(one.apnsID) and \(other.apnsID)" }
         if one.payload != other.payload { return "another body" }
         if one.topic != other.topic { return "another topic" }
         if one.pushType != other.pushType || one.priority != other.priority { return "another push type or priority" }
@@ -43,4 +43,9 @@ struct Sightings {
     private init(nothingOf delivery: Delivery) {
         first = delivery
     }
+}
+
+extension Delivery {
+    /// A notification of the binary protocol has a number of its connection instead.
+    var hasIdentity: Bool { Int(apnsID) == nil }
 }

@@ -45,7 +45,8 @@ struct GatewayChecks {
         do throws(PushError) {
             let took = try await GatewayProbe.run(route.gateway, with: route.credential, on: loop)
             let milliseconds = took.nanoseconds / 1_000_000
-            return .ok("gateway", "\(route.gateway) speaks HTTP/2 over TLS, in \(milliseconds) ms (\(names)).")
+            let spoken = route.gateway.transport == .http2 ? "HTTP/2 over TLS" : "TLS"
+            return .ok("gateway", "\(route.gateway) speaks \(spoken), in \(milliseconds) ms (\(names)).")
         } catch {
             let found = CommandError(explaining: error)
             return .failed("gateway", "\(found.sentence) (\(names))", remedy: Self.remedy(of: error), found.status)

@@ -47,7 +47,10 @@ private struct Work: Sendable {
     }
 
     private func work(on databases: [DatabaseSetting], _ loop: EventLoop) async throws -> ExitStatus {
-        let backend = HTTP2Backend(HTTP2Configuration(invocation.settings))
+        let backend = TransportBackend(
+            http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
+            binary: BinaryBackend(BinaryConfiguration(invocation.settings))
+        )
         let sites = sites(on: databases, backend, loop)
         let endpoints = WorkerEndpoints(
             loop: loop,

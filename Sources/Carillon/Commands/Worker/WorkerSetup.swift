@@ -44,3 +44,10 @@ extension HTTP2Configuration {
         idleTimeout = settings.duration(.idleTimeout)
     }
 }
+
+extension BinaryConfiguration {
+    init(_ settings: Settings) {
+        self.init()
+        idleTimeout = settings.duration(.idleTimeout)
+    }
+}

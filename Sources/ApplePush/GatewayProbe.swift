@@ -1,8 +1,8 @@
 package import IO
 import TLS
 
-/// Checks without a push whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate, and
-/// HTTP/2.
+/// Checks without a push whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate, and HTTP/2
+/// if it should speak that.
 package enum GatewayProbe {
     /// Returns how long it took. A server may still refuse the certificate afterwards.
     package static func run(
@@ -13,7 +13,8 @@ package enum GatewayProbe {
     ) async throws(PushError) -> Duration {
         let start = MonotonicInstant.now
         do {
-            let context = try TLSContext.client(identity: credential.identity, trust: gateway.trust.roots, alpn: ["h2"])
+            let alpn = gateway.transport == .http2 ? ["h2"] : []
+            let context = try TLSContext.client(identity: credential.identity, trust: gateway.trust.roots, alpn: alpn)
             var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
@@ -24,7 +25,7 @@ package enum GatewayProbe {
             )
             let `protocol` = stream.alpn
             stream.closeNotify()
-            guard `protocol` == "h2" else {
+            guard alpn.isEmpty || `protocol` == "h2" else {
                 throw PushError(.notHTTP2, "The server at \(gateway) does not offer HTTP/2.")
             }
         } catch {

@@ -1,0 +1,38 @@
+import IO
+import TestSupport
+import Testing
+
+@testable import ApplePush
+
+@Suite struct BinaryFuzzTests {
+    @Test func `what is said of each push is true, and none that was accepted is sent again`() async throws {
+        var delivered = 0
+        var conversations = 0
+        try await Fuzzing.seeds(300) { seed in
+            let queue = DeliveryQueue(waitingTimeout: .seconds(1_000_000))
+            let fuzz = BinaryFuzz(seed: seed, queue)
+            var returned: Delivered?
+            let count = 50 + Int(seed % 200)
+            queue.add(Delivery(1, batch(count), DeliveryTerms(), at: fuzz.now)) { returned = $0 }
+            fuzz.run(400)
+            let outcomes = try #require(returned, "seed \(seed)").outcomes
+            for number in 0..<count {
+                let accepted = fuzz.accepted[UInt32(number), default: 0]
+                let isRefused = fuzz.refused.contains(UInt32(number))
+                let isTrue =
+                    switch outcomes[number].verdict {
+                    case .delivered: accepted == 1
+                    case .rejected: isRefused && accepted == 0
+                    case .safe: accepted == 0
+                    case .unknown: accepted <= 1
+                    case .pending: false
+                    }
+                #expect(isTrue, "seed \(seed): \(number) is \(outcomes[number].verdict), accepted \(accepted) times")
+            }
+            #expect(queue.isEmpty, "seed \(seed)")
+            delivered += outcomes.count { $0.verdict == .delivered }
+            conversations += fuzz.conversations
+        }
+        #expect(delivered > 0 && conversations > 0)
+    }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import ApplePush
+
+@Suite struct WindowSizeTests {
+    @Test func `it doubles up to its limit`() {
+        var size = WindowSize(first: 1_000, limit: 5_000)
+        let counts = (0..<4).map { _ in
+            size.proved()
+            return size.count
+        }
+        #expect(counts == [2_000, 4_000, 5_000, 5_000])
+    }
+
+    @Test func `after a loss it is half as large, and grows slowly`() {
+        var size = WindowSize(first: 1_000, limit: 100_000)
+        size.lost()
+        #expect(size.count == 500)
+        size.proved()
+        #expect(size.count == 563)
+        for _ in 0..<20 { size.lost() }
+        #expect(size.count == 1)
+        size.proved()
+        #expect(size.count == 2)
+    }
+
+    @Test func `the first is never above the limit`() {
+        #expect(WindowSize(first: 1_000, limit: 10).count == 10)
+        #expect(WindowSize(first: 0, limit: 0).count == 1)
+    }
+}

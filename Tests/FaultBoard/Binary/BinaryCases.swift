@@ -1,0 +1,73 @@
+import IO
+import Simulator
+import TestSupport
+import Testing
+
+/// An app of the legacy binary protocol, whose gateway says nothing of what it accepts.
+@Suite struct BinaryCases {
+    private static func with(
+        _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (Scene) async throws -> Void
+    ) async throws {
+        try await Scene.with({
+            $0.binaryPort = 0
+            try configure(&$0)
+        }) { scene in
+            let port = try #require(scene.simulator.binaryPort)
+            try await scene.client.run(
+                "UPDATE carillon.apps SET protocol = 'binary', gateway = 'localhost:\(port)'"
+            )
+            try await body(scene)
+        }
+    }
+
+    @Test func `B1: workers of a binary app that are killed under load lose nothing`() async throws {
+        try await Self.with { scene in
+            let most = 500
+            let kills = Board.sized(3, full: 15)
+            var youngest = try await scene.fleet.started(2, ["--max-in-flight", "\(most)"])[1]
+            try await scene.underLoad {
+                for _ in 0..<kills {
+                    try await scene.livesOn(youngest, for: Fleet.lease)
+                    scene.fleet.running[0].kill()
+                    youngest = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+                }
+            }
+            try await scene.finish(duplicates: most * kills, within: .seconds(120))
+        }
+    }
+
+    @Test func `B2: of pushes that follow a refused one, whose error comes late, each is sent once`() async throws {
+        try await Self.with({
+            $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")]
+            $0.delay = .milliseconds(300)
+        }) { scene in
+            try await scene.fleet.started(2, lease: Fleet.calm)
+            for _ in 0..<Board.sized(5, full: 30) {
+                try await scene.enqueue(300)
+                try await scene.enqueue(1, prefix: "bb")
+                try await scene.enqueue(1, tokens: 50)
+            }
+            try await scene.finish(within: .seconds(300))
+        }
+    }
+
+    @Test func `B3: a gateway that shuts down again and again loses and repeats nothing`() async throws {
+        try await Self.with({ $0.goAwayAfter = 200 }) { scene in
+            try await scene.fleet.started(2, lease: Fleet.calm)
+            try await scene.enqueue(Board.sized(2000, full: 20_000))
+            try await scene.enqueue(2, tokens: 700)
+            try await scene.finish(within: .seconds(120))
+        }
+    }
+
+    @Test func `B4: connections that are reset leave nothing out, and repeat at most what was on them`() async throws {
+        try await Self.with({ $0.resetAfter = 700 }) { scene in
+            try await scene.fleet.started(lease: Fleet.calm)
+            let count = Board.sized(2000, full: 20_000)
+            try await scene.enqueue(count)
+            // Each loss halves the window, so that connections soon end before the reset.
+            try await scene.finish(duplicates: count, within: .seconds(300))
+        }
+    }
+}
