@@ -75,6 +75,8 @@ extension PushError {
             case .malformedCertificate, .tooLong: .invalidGateway
             default: .unreachable
             }
-        self.init(code, "There is no connection to \(gateway): \(error).", underlying: error)
+        let reason = "\(error)"
+        let end = reason.hasSuffix("?") ? "" : "."
+        self.init(code, "There is no connection to \(gateway): \(reason)\(end)", underlying: error)
     }
 }

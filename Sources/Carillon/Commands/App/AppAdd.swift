@@ -31,7 +31,7 @@ private struct AppAdd {
             let app = try await AppStore(connection).add(invocation.name, options.apply)
             return (app, try await CredentialStore(connection).list().first { $0.name == app.credential })
         }
-        AppOptions.warn(invocation.console, of: app.topic, with: credential)
+        AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Added the app \(app.name).")
         return .done
     }

@@ -71,7 +71,12 @@ struct AppOptions {
     }
 
     /// Warns if APNs will refuse what the app sends.
-    static func warn(_ console: Console, of topic: String?, with credential: StoredCredential?) {
-        if let mismatch = credential?.mismatch(with: topic) { console.warn(mismatch) }
+    static func warn(_ console: Console, of app: App, with credential: StoredCredential?) {
+        if let mismatch = credential?.mismatch(with: app.topic) { console.warn(mismatch) }
+        guard app.protocol == "binary", app.gateway == nil else { return }
+        console.warn(
+            "Apple has switched the binary protocol off, so the app \(app.name) sends nothing: give it a gateway that speaks "
+                + "the protocol (--gateway), or set --protocol http2."
+        )
     }
 }

@@ -35,7 +35,7 @@ private struct AppSet {
             let app = try await AppStore(connection).change(invocation.name, options.apply)
             return (app, try await CredentialStore(connection).list().first { $0.name == app.credential })
         }
-        AppOptions.warn(invocation.console, of: app.topic, with: credential)
+        AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Changed the app \(app.name).")
         return .done
     }

@@ -15,7 +15,7 @@ final class DemoFleet: Sendable {
 
     private struct Member: Sendable {
         let worker: Worker
-        let backend: HTTP2Backend
+        let backend: TransportBackend
         let loop: EventLoop
         let run: Task<Worker.Summary, any Error>
     }
@@ -47,7 +47,7 @@ final class DemoFleet: Sendable {
         members = try (1...workers).map { number in
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
-            let backend = HTTP2Backend(configuration)
+            let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())
             let worker = Worker(options, backend: backend, loop: loop) { event in
                 switch event {
                 case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here

@@ -94,7 +94,8 @@ struct MessageProgress: RowReadable {
         }
         let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
         let time = nextAttemptAt.map { ", next at \(UnixTimeText.text($0))" } ?? ""
-        return state + cause + time + (held.map { "; \($0.visible)" } ?? "") + "."
+        let text = state + cause + time + (held.map { "; \($0.visible)" } ?? "")
+        return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }
 

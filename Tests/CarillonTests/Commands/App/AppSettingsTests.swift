@@ -87,6 +87,18 @@ import Testing
                 )
                 #expect(run.status == 1 && run.errors.contains("no app named shpo") && run.errors.contains("shop"))
             }
+            let silent = try await shop.run(
+                "app",
+                "add",
+                "old",
+                "--topic",
+                Shop.topic,
+                "--credential",
+                "shop",
+                "--protocol",
+                "binary"
+            )
+            #expect(silent.status == 0 && silent.errors.contains("sends nothing: give it a gateway"))
             let mismatch = try await shop.run("app", "set", "shop", "--topic", "com.other")
             #expect(mismatch.status == 0 && mismatch.errors.contains("APNs will refuse"))
         }
