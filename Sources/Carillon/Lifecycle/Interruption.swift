@@ -30,13 +30,27 @@ enum Interruption {
         )
     }
 
-    /// Runs the body in a task that the first signal cancels.
+    /// Runs the body in a task that the first signal cancels. Each later one calls `again`.
     static func cancelling<R: Sendable>(
         on loop: EventLoop,
+        again: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
+        let watch = try SignalWatch(signals, on: loop)
+        // It begins only now: the first signal may follow its first line of output.
         let task = Task { try await body() }
-        return try await with(on: loop, signalled: { _ in task.cancel() }) { try await task.value }
+        let reader = Task {
+            for await _ in watch.signals {
+                if task.isCancelled { again() } else { task.cancel() }
+            }
+        }
+        return try await Cleanup.after(
+            {
+                watch.close()
+                await reader.value
+            },
+            { try await task.value }
+        )
     }
 
     /// Runs the body, which starts something, and then waits for the first signal. A signal that arrives during the

@@ -55,15 +55,12 @@ private struct TokensImport: Sendable {
         defer { rejects?.close() }
         if source.isTerminal { console.note("Reading tokens from the terminal; Ctrl-D ends them.") }
         let start = MonotonicInstant.now
-        let task = Task { await follow(source, store, rejects, since: start) }
         let connection = self.connection
-        let tally = try await Interruption.with(
+        let tally = try await Interruption.cancelling(
             on: loop,
-            signalled: { count in
-                // The second signal closes the connection, and does not wait for PostgreSQL.
-                if count == 1 { task.cancel() } else { Task { await connection.close() } }
-            },
-            { await task.value }
+            // Does not wait for PostgreSQL.
+            again: { Task { await connection.close() } },
+            { await follow(source, store, rejects, since: start) }
         )
         return try end(tally, source, after: MonotonicInstant.now - start)
     }
