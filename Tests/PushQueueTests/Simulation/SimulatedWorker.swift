@@ -159,12 +159,12 @@ final class SimulatedWorker {
     }
 
     func withDatabase(_ action: @escaping (SimulatedLink) -> Void) {
-        guard state.phase != .over else { return }
+        guard isAlive, state.phase != .over else { return }
         if let link { action(link) } else { waiting.append(action) }
     }
 
     private func withLifeline(_ action: @escaping (SimulatedLink) -> Void) {
-        guard state.phase != .over else { return }
+        guard isAlive, state.phase != .over else { return }
         if let lifeline { action(lifeline) } else { waitingForLifeline.append(action) }
     }
 
