@@ -15,92 +15,140 @@ let settings: [SwiftSetting] = [
 /// The domain modules handle no pointer without saying `unsafe`; the wrappers of C would say it on every line.
 let domain = settings + [.strictMemorySafety()]
 
+// The names of modules must differ from those of all packages that depend on this one: hence "Carillon" before words that others
+// use too. In the tree the folder is enough.
+
+func c(_ folder: String, _ pkgConfig: String, _ providers: SystemPackageProvider...) -> Target {
+    .systemLibrary(name: "Carillon" + folder, path: "Sources/" + folder, pkgConfig: pkgConfig, providers: providers)
+}
+
+func wrapper(_ folder: String, of dependencies: Target.Dependency...) -> Target {
+    .target(name: "Carillon" + folder, dependencies: dependencies, path: "Sources/" + folder, swiftSettings: settings)
+}
+
 let package = Package(
     name: "carillon",
     products: [
         .executable(name: "carillon", targets: ["Carillon"]),
-        .executable(name: "carillon-bench", targets: ["Benchmarks"]),
+        .executable(name: "carillon-bench", targets: ["CarillonBenchmarks"]),
         .library(name: "ApplePush", targets: ["ApplePush"]),
-        .library(name: "Simulator", targets: ["Simulator"]),
+        .library(name: "ApplePushSimulator", targets: ["ApplePushSimulator"]),
     ],
     targets: [
         // C libraries: a header and a module map each, no logic.
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CMicroHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CarillonCLinux", path: "Sources/CLinux"),
+        c("CNGHTTP2", "libnghttp2", .apt(["libnghttp2-dev"]), .brew(["libnghttp2"])),
+        c("COpenSSL", "openssl", .apt(["libssl-dev"]), .brew(["openssl@3"])),
+        c("CPostgres", "libpq", .apt(["libpq-dev"]), .brew(["libpq"])),
+        c("CMicroHTTP", "libmicrohttpd", .apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])),
 
         // The ground floor: each wraps one thing of the outside world.
-        .target(name: "IO", dependencies: ["CLinux"], swiftSettings: settings),
-        .target(name: "TLS", dependencies: ["COpenSSL", "IO"], swiftSettings: settings),
-        .target(name: "HTTP2", dependencies: ["CNGHTTP2", "IO"], swiftSettings: settings),
-        .target(name: "Postgres", dependencies: ["CPostgres", "IO"], swiftSettings: settings),
-        .target(name: "Web", dependencies: ["CMicroHTTP", "IO"], swiftSettings: settings),
+        wrapper("IO", of: "CarillonCLinux"),
+        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO"),
+        wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
+        wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
+        wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO"),
 
         // The domain.
-        .target(name: "ApplePush", dependencies: ["HTTP2", "IO", "TLS"], swiftSettings: domain),
+        .target(
+            name: "ApplePush",
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonTLS"],
+            swiftSettings: domain
+        ),
         .target(
             name: "PushQueue",
-            dependencies: ["ApplePush", "IO", "Postgres"],
+            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres"],
             resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
-        .target(name: "Simulator", dependencies: ["HTTP2", "IO", "TLS"], swiftSettings: settings),
+        .target(
+            name: "ApplePushSimulator",
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonTLS"],
+            path: "Sources/Simulator",
+            swiftSettings: settings
+        ),
 
         // The programs.
         .executableTarget(
             name: "Carillon",
-            dependencies: ["ApplePush", "HTTP2", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "Web"],
+            dependencies: [
+                "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "CarillonTLS", "CarillonWeb",
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "Benchmarks",
-            dependencies: ["ApplePush", "IO", "Postgres", "PushQueue", "Simulator", "TLS"],
+            name: "CarillonBenchmarks",
+            dependencies: [
+                "ApplePush", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS",
+            ],
+            path: "Sources/Benchmarks",
             swiftSettings: settings
         ),
 
         // What tests share, then a folder of tests a module.
         .target(
             name: "TestSupport",
-            dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS"],
+            dependencies: ["CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
-        .testTarget(name: "IOTests", dependencies: ["IO", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "TLSTests", dependencies: ["TLS", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2", "IO", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "WebTests", dependencies: ["IO", "Web", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "IOTests", dependencies: ["CarillonIO", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "TLSTests", dependencies: ["CarillonTLS", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "HTTP2Tests",
+            dependencies: ["CarillonHTTP2", "CarillonIO", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "PostgresTests", dependencies: ["CarillonPostgres", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "WebTests",
+            dependencies: ["CarillonIO", "CarillonWeb", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ApplePushTests",
-            dependencies: ["ApplePush", "HTTP2", "IO", "Simulator", "TLS", "TestSupport"],
+            dependencies: [
+                "ApplePush", "CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PushQueueTests",
-            dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
+            dependencies: [
+                "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["HTTP2", "IO", "Simulator", "TLS", "TestSupport"],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonTLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CarillonTests",
-            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
+            dependencies: [
+                "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS",
+                "TestSupport",
+            ],
             swiftSettings: settings
         ),
-        .testTarget(name: "BenchmarksTests", dependencies: ["Benchmarks", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "BenchmarksTests",
+            dependencies: ["CarillonBenchmarks", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FaultBoard",
-            dependencies: ["ApplePush", "Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
+            dependencies: [
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "CarillonTLS", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["PushQueue", "Simulator", "TestSupport"],
+            dependencies: ["PushQueue", "ApplePushSimulator", "TestSupport"],
             swiftSettings: settings
         ),
     ],

@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// A server that takes pushes: its address, and the authorities that its certificate is checked with.
 public struct Gateway: Hashable, Sendable, CustomStringConvertible {
@@ -68,7 +68,7 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Gateway.Trust {
-    var roots: TLS.Trust {
+    var roots: CarillonTLS.Trust {
         switch self {
         case .system: .system
         case .pem(let text): .pem(text)

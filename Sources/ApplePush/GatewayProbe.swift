@@ -1,5 +1,5 @@
-package import IO
-import TLS
+package import CarillonIO
+import CarillonTLS
 
 /// Checks without a push whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate, and HTTP/2
 /// if it should speak that.

@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// Why something was not sent. An answer of APNs is not an error: it is in the `Result`.
 public struct PushError: Error, Sendable, CustomStringConvertible {

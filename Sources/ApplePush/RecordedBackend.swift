@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Returns given answers and records what was sent, for tests of programs that send pushes.
 ///

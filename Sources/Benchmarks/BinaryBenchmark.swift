@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// The legacy binary protocol: notifications over one connection to the simulator, which checks each of them. The last ones
 /// are proven by a barrier.

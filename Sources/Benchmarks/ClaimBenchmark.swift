@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import PushQueue
 
 /// The bare claim and the deletion of what was claimed, by pgbench, for comparison with the whole way. Nothing is sent, no outcome

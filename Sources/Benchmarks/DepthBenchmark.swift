@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The cost of depth: the rate out of a deep queue and out of a shallow one, in turn, each in a database of its own. The middle
 /// of each run is measured, without its beginning and end.

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// Throughput to a gateway far away, where windows and streams limit it: pushes of 4 KB 200 ms away with windows of 65,535
 /// bytes, small pushes 50 ms away with 1,000 streams, and single pushes beside a message of 100,000 tokens.

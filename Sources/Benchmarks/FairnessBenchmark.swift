@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// One app has a full queue, 200 others send a row a second each over the same connections: how long the rows of the small ones
 /// take, and what that costs the large one.

@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// `h2load` of nghttp2, the fastest load generator there is, for comparison.
 struct H2Load {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The cost of a long transaction of another session: claimed rows stay in the table and its index while that transaction may see
 /// them. The same drain without it and with it, in turn.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// `carillon tokens import` of a file with the time and the owner of each token, in random order: into an empty table, and then
 /// again, which writes nothing.

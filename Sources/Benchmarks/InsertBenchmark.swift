@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// What an application pays for the INSERT of one row, beside a bare table of the same columns: one session with the role of
 /// applications picks the table at random for each row. It does not wait for the disk, which would hide the difference.

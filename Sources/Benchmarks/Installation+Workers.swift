@@ -1,8 +1,8 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
 import Glibc
-import IO
-import Postgres
-import Simulator
 
 extension Installation {
     /// A program that was built beside this one.

@@ -1,9 +1,9 @@
 import ApplePush
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
-import IO
-import Postgres
 import PushQueue
-import Simulator
 
 /// A private PostgreSQL, durable as in production, with the schema, the simulator, and one app that sends to it.
 struct Installation {

@@ -1,6 +1,6 @@
-import IO
-import Postgres
-import Simulator
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 
 /// How soon a single row is sent when nothing else is going on, and what the idle worker uses.
 struct LatencyBenchmark {

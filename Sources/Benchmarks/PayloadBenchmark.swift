@@ -1,5 +1,5 @@
 import ApplePush
-import Simulator
+import ApplePushSimulator
 
 /// The cost of the largest payload: pushes of 4,096 bytes and of 200 bytes in turn, over one connection.
 struct PayloadBenchmark {

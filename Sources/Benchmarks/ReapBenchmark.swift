@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The duration of a feedback pass that deletes every tenth token, and what it costs the worker that runs it: its rate before,
 /// during and after the pass, out of one queue.

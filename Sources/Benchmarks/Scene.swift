@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// A simulator, and a team whose provider tokens it accepts.
 struct Scene {

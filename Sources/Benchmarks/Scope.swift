@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Runs the body, and then the ending whether or not the body has failed.
 func scope<R>(_ body: () async throws -> R, ending: () async -> Void) async throws -> R {

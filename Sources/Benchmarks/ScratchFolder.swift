@@ -1,5 +1,5 @@
+import CarillonIO
 import FoundationEssentials
-import IO
 
 /// A temporary folder for files; it is removed with its last reference.
 final class ScratchFolder: Sendable {

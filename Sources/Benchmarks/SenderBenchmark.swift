@@ -1,5 +1,5 @@
 import ApplePush
-import Simulator
+import ApplePushSimulator
 
 /// The sender and `h2load` in turn, on the same simulator: one connection each, 1,000 streams, the same headers and payload.
 /// The sender has a distinct token and `apns-id` for each push, which `h2load` cannot do.

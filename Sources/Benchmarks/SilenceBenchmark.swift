@@ -1,6 +1,6 @@
-import IO
-import Postgres
-import Simulator
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 
 /// The gateway of one app answers for a while, and then accepts every push and answers none: what another app keeps of its rate
 /// meanwhile, while pushes time out and are tried again.

@@ -1,5 +1,5 @@
 import ApplePush
-import Simulator
+import ApplePushSimulator
 
 /// What a worker keeps of its rate while the gateway sends a GOAWAY after every hundred requests, or breaks the connection after
 /// every five hundred; and the sender alone, which is affected more.

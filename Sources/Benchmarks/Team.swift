@@ -1,7 +1,7 @@
 import ApplePush
+import ApplePushSimulator
+import CarillonTLS
 import Glibc
-import Simulator
-import TLS
 
 /// A team with a key that signs provider tokens: every push of a benchmark is authorized by it.
 struct Team {

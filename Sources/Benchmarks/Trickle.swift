@@ -1,7 +1,7 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import Glibc
-import IO
-import Postgres
-import Simulator
 
 /// Rows of one token, each in its own transaction, and the time of each commit.
 struct Trickle: Sendable {

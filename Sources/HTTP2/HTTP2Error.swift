@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Why the session refused a call, or why it can no longer be used.
 package struct HTTP2Error: CodedError {

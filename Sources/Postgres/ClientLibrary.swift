@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// libpq.
 package enum ClientLibrary {

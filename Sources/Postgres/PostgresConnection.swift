@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// A session with PostgreSQL, shared by any number of tasks.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What went wrong between this program and PostgreSQL. The description, unlike the message, names the statement and gives
 /// the hint.

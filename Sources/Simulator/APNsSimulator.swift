@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// A stand-in for Apple's push notification service, as strict as the real one, on a port of this machine.
 ///

@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// What is wrong with a certificate, a key or a TLS connection.
 package struct TLSError: CodedError {

@@ -1,4 +1,4 @@
-import CMicroHTTP
+import CarillonCMicroHTTP
 
 extension Exchange {
     private typealias Fields = [(name: String, value: String)]

@@ -1,4 +1,4 @@
-import CMicroHTTP
+import CarillonCMicroHTTP
 import Synchronization
 
 /// A request and its response.

@@ -1,4 +1,4 @@
-import CMicroHTTP
+import CarillonCMicroHTTP
 import Synchronization
 
 /// Where libmicrohttpd's thread hands over requests and fetches responses.

@@ -1,5 +1,5 @@
-import CMicroHTTP
-package import IO
+import CarillonCMicroHTTP
+package import CarillonIO
 import Synchronization
 
 /// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd runs the

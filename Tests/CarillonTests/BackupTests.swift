@@ -1,6 +1,6 @@
+import ApplePushSimulator
+import CarillonPostgres
 import FoundationEssentials
-import Postgres
-import Simulator
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import CarillonIO
 import FoundationEssentials
-import IO
 import TestSupport
 import Testing
 

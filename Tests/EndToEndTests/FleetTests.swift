@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 import PushQueue
 import TestSupport
 import Testing

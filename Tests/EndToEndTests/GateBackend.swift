@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// Lets its batches wait until it is opened.
 struct GateBackend: RecordingBackend {

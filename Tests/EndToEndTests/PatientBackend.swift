@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// Answers at once, but for tokens that begin with `5100`: those end when they are released, or at a shutdown.
 struct PatientBackend: RecordingBackend {

@@ -1,8 +1,8 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
+import CarillonTLS
 import PushQueue
-import TLS
 import TestSupport
 
 /// A migrated database with an app in it, and workers to let loose on it.

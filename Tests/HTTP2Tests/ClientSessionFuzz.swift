@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 import TestSupport
 
 /// What became of the tags of a session that was fed by `fuzzClientSession`.

@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 import Testing
 
 /// A client session, with what a test wants to know of it gathered: how every tag ended.

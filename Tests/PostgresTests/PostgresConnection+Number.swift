@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension PostgresConnection {
     /// The one number that a query gives.

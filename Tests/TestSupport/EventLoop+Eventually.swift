@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 extension EventLoop {
     /// Evaluates the condition at intervals until it is true. Throws when that takes too long, with an error that begins with

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// The seeds of fuzz tests. In the suite each test has a few fixed ones. `FUZZ=SECONDS` runs new ones for that long, and
 /// `FUZZ_SEED=NUMBER` runs one.

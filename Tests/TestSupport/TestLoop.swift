@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// Loops for tests.
 package enum TestLoop {

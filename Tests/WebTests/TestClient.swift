@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// A plain socket to a server on this machine: HTTP as the bytes that are written here.
 enum TestClient {

@@ -1,7 +1,7 @@
-import IO
+import CarillonIO
+import CarillonWeb
 import Synchronization
 import Testing
-import Web
 
 @Suite struct `A web server` {
     private static func with<R>(

@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// Sends pushes over the legacy binary protocol (commands 0, 1 and 2). Apple has switched it off; private gateways and
 /// simulators still speak it.

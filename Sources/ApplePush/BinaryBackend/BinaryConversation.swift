@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What is said over the legacy binary protocol. A `SentWindow` knows what became of what was sent.
 final class BinaryConversation: Conversation {

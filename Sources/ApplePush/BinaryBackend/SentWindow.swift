@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The pushes that were sent on a connection of the binary protocol and whose outcome is not known, in the order in which
 /// they were sent: a value. Each of them leaves it once.

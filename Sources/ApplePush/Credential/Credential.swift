@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// What authenticates a sender: a certificate with its key, or a key that signs provider tokens.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// A provider token: a signed text that authenticates the sender to APNs for about an hour.
 public struct ProviderToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {

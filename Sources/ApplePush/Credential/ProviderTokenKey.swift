@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// The key that signs a team's provider tokens.
 public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflectable {

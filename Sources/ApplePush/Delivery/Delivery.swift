@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// A batch on its way, as a value: events come in by its methods, and outcomes add up.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// A push that a connection took from the queue.
 struct QueuedPush: Equatable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The pushes in flight on a connection, each under a tag. A flat list in the order in which their time limits began: all have
 /// the same limit, so the first is the next to be late.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Returns the outcomes of a delivery that returned early.
 public final class Remainder: Sendable {

@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 import Synchronization
 
 /// Until when pushes may be sent, for senders who may lose the right to send.

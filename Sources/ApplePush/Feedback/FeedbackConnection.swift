@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// A connection to a gateway of the legacy feedback service, for one list. The gateway sends it unasked, and then closes.
 actor FeedbackConnection: FeedbackSource {

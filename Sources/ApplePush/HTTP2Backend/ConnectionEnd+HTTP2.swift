@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 
 /// The ends that only HTTP/2 knows.
 extension ConnectionEnd {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// How many frames a server may send for each of its answers, and how many window updates for each request. nghttp2 accepts
 /// any number of frames that do nothing; a connection with too many of them is closed.

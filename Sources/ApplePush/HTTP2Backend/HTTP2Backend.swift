@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// Sends pushes to APNs over HTTP/2, on connections that stay open: one pool for each gateway and credential.
 ///

@@ -1,5 +1,5 @@
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
 
 /// What the gateway's answers mean for the push, the connection and the provider token.
 extension HTTP2Conversation {
@@ -81,7 +81,7 @@ extension HTTP2Conversation {
         return !authorization.isRenewed
     }
 
-    private func ended(_ push: QueuedPush, _ ending: HTTP2.Ending) {
+    private func ended(_ push: QueuedPush, _ ending: CarillonHTTP2.Ending) {
         let outcome = OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed))
         if outcome.verdict == .safe {
             deliveries.takeBack(push, isRefused: life.isReady)

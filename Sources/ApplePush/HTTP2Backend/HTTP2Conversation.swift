@@ -1,5 +1,5 @@
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
 
 /// What is said over HTTP/2. It keeps the pushes in flight in a table of its own, and ends what is left there at the end.
 final class HTTP2Conversation: Conversation {

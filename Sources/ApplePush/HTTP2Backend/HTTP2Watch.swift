@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What an HTTP/2 server must do in time, beside answering pushes: a value.
 struct HTTP2Watch {

@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 
 /// What a connection writes into its requests. The header block and the body of a message are kept in the session while
 /// pushes of that message follow one another.

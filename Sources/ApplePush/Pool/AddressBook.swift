@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// A server's addresses that failed recently: they are tried last. Names are resolved for each connection, but a name server
 /// does not know which machine is down.

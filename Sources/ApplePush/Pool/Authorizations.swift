@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The provider token that pushes carry.
 struct Authorization {

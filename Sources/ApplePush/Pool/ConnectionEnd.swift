@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// Why a connection takes no more pushes. The first reason stays; what follows from it does not mask it.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The life of a connection to a gateway as a value: what happened goes in, what became of it can be read.
 struct ConnectionLife {

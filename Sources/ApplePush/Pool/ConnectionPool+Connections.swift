@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 extension ConnectionPool {
     func dial(_ id: Int) async {

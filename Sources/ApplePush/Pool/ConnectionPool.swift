@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// The connections to one gateway with one credential, all on one loop. A batch arrives by one hop and returns by one; what
 /// happens between is synchronous.

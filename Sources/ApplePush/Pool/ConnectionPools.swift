@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The pools of a backend, one for each gateway and credential, and the event loops that they share.
 ///

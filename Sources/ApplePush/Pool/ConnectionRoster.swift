@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The connections of a pool, by number: which of them takes how many pushes, when another is made, and which is closed. A
 /// value without sockets.

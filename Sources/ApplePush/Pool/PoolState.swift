@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What a pool knows of its connections and decides about them: a value without socket, clock or task.
 ///

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// One connection to the gateway: the TLS stream below a conversation. Synchronous, and confined to its pool's loop.
 final class PushConnection {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// When the next connection may be made. A connection with many answers is replaced at once. Those with few are paced after
 /// a burst. One without any delays the next, longer each time. All delays are random.

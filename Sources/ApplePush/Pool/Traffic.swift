@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What a backend does and has done, for metrics.
 package struct Traffic: Sendable {

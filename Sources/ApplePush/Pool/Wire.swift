@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What a pool's connections speak.
 protocol Wire: Sendable {

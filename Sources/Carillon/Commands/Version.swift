@@ -1,6 +1,6 @@
-import HTTP2
-import Postgres
-import TLS
+import CarillonHTTP2
+import CarillonPostgres
+import CarillonTLS
 
 extension Command {
     static let version = Command(

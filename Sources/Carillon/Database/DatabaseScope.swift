@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// A database connection for the duration of one command.
 enum DatabaseScope {

@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonPostgres
 import Glibc
-import IO
-import Postgres
 import PushQueue
 
 /// The private PostgreSQL of a one-machine installation, in its own folder, with an up-to-date schema.

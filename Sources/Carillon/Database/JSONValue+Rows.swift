@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension JSONValue {
     /// A row as an object: its columns are the members, in their order.

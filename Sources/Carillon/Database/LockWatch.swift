@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Reports which session's lock a command is waiting for. It uses a connection of its own, because the command's own is
 /// blocked.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The signals that ask a command to end.
 enum Interruption {

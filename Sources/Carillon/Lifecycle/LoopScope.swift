@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// An event loop for the duration of a command.
 enum LoopScope {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The gauges of apps and history. They are read from the database when metrics are requested, at most as often as they
 /// change.

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Where a database is: the text of the argument, variable or file at the start, and the file, whose content may have
 /// changed since.

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The options of one run, each from an argument, else a variable, else the table.
 ///

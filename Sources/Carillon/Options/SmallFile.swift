@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// A file that is read whole: a credential, a secret, a root certificate.
 struct SmallFile {

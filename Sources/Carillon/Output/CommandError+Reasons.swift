@@ -1,9 +1,9 @@
 import ApplePush
-import IO
-import Postgres
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import CarillonTLS
 import PushQueue
-import Simulator
-import TLS
 
 extension CommandError {
     /// Explains any error to the user who called the command.

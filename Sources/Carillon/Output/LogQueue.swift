@@ -1,5 +1,5 @@
+import CarillonIO
 import Dispatch
-import IO
 
 /// Log lines on their way to a reader that may be slow, stuck or gone, or to a full disk.
 ///

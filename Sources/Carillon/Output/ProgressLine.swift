@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// One line at the bottom of a terminal that is overwritten. On anything else it shows nothing.
 final class ProgressLine: Sendable {

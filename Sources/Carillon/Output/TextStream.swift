@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// Standard output or standard error.
 struct TextStream: Sendable {

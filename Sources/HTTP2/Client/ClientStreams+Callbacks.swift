@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// Where nghttp2 reports to a client session: each callback finds the slot and calls ``ClientStreams``.
 ///

@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// What client and server share of the calls of nghttp2.
 package enum Engine {

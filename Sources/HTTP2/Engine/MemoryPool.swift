@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// The memory of a session: blocks of a few sizes that are handed out again and again.
 ///

@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// The state of either side's streams, as far as the engine's owner uses it.
 protocol EngineState: ~Copyable {

@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// The header fields of a request or of a response, as flat bytes.
 ///

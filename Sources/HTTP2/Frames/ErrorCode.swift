@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// Why a stream or a connection was ended, as numbered by RFC 9113, section 7.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable {

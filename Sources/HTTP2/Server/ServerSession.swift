@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CarillonCNGHTTP2
 
 /// The server's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
 /// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.

@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// One attempt to connect, on its loop: looks the name up, races the addresses, keeps the deadline.

@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// Looks up the addresses of a name, afresh each time and never on a loop: the C library's resolver cannot be interrupted,

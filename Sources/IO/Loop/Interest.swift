@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 
 /// What a descriptor is watched for, and what it is ready for. Errors and hang-ups are reported whatever the interest is,
 /// as both: the next read or write returns the error.

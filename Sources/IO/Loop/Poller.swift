@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// Epoll, level-triggered: a handler that reads only a part is called again.

@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 import Synchronization
 

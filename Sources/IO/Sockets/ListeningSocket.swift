@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// A stream socket that is bound to a port and listens, closed with its value.

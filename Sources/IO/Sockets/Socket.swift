@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// A stream socket, closed with its value. Non-blocking, and not inherited by child processes.

@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// Two local sockets connected with each other.

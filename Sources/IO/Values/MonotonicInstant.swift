@@ -1,4 +1,4 @@
-import CLinux
+import CarillonCLinux
 import Glibc
 
 /// A time of CLOCK_MONOTONIC, which nobody can set: every deadline is one.

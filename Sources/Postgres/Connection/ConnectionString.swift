@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 import Glibc
 
 /// What names the database. It is passed to libpq unchanged; here it is only checked, and completed by our defaults. What

@@ -1,6 +1,6 @@
-import CPostgres
+import CarillonCPostgres
+import CarillonIO
 import Glibc
-import IO
 
 /// Connects on a short-lived thread, which is abandoned at the time limit: libpq blocks in many places, such as the resolver
 /// for every host, service and password files, and Kerberos.

@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// The hosts that a session may connect to, as libpq has found them in the string, the environment and service files.
 ///

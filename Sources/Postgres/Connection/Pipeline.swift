@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The statements that wait and those that were sent, in the order in which they were asked for.
 ///

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// Parses libpq's report of a failed connection.
 ///

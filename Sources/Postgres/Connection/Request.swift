@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// One request to the server, and what has come back so far.
 struct Request {

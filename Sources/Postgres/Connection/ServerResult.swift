@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// One answer of the server, freed with its last reference.
 ///

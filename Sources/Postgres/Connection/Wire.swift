@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// A session of libpq: a thin function for each C call, closed with its last reference.
 ///

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// The folders of a private cluster, and the user of its server, which may not be root.
 struct ClusterPlace: Sendable {

@@ -1,5 +1,5 @@
+package import CarillonIO
 import Glibc
-package import IO
 
 /// A private PostgreSQL server, for demonstrations, tests and one-machine installations: in its own folder, with its own
 /// socket, apart from any other cluster of the machine.

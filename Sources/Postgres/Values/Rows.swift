@@ -1,4 +1,4 @@
-import CPostgres
+import CarillonCPostgres
 
 /// The rows of an answer, in PostgreSQL's binary format, read in place.
 ///

@@ -1,5 +1,5 @@
 package import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 /// A row of `apps`, with the name of its credential.
 @dynamicMemberLookup

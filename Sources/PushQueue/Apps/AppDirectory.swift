@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// The apps of the lanes that this worker has found, as their rows were read last.
 struct AppDirectory: Sendable {

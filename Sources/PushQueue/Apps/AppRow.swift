@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// An app's row with that of its credential.
 struct AppRow: RowReadable {

@@ -1,5 +1,5 @@
 import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 /// An app as a worker uses it. It is a class, so that a look at many lanes does not copy the row of each app.
 package final class RoutedApp: Sendable {

@@ -1,5 +1,5 @@
 import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 package struct ClaimAnswer: Sendable {
     /// A row that was left behind because its pushes did not fit.

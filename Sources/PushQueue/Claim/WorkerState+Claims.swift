@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// Which claims to make, and what their answers mean.
 extension WorkerState {

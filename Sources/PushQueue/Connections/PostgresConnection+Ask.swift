@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension PostgresConnection {
     /// A query with typed errors.

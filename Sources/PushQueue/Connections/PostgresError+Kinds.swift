@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension PostgresError {
     /// The lock timeout or the statement timeout has passed.

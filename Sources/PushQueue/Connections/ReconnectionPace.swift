@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Whether the worker is connected, and the waits before it tries to reconnect: 50 ms at first, then longer, with jitter, so
 /// that workers do not reconnect all at once.

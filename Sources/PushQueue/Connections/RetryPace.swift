@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The waits before a failed statement is tried again: up to 100 ms at first, then up to two seconds, with jitter.
 struct RetryPace: Sendable {

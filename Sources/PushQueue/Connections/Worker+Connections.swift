@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The shared connection, and the one for heartbeats.
 extension Worker {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Connections for work that may take long or wait for a lock, each opened for one piece of work. Claims and settlements must
 /// not wait behind it on the shared connection.

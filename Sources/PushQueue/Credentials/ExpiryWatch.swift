@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// When to look for certificates that expire soon, and which warnings were logged: one a day for each.
 struct ExpiryWatch: Sendable {

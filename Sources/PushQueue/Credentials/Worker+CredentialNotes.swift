@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
 extension Worker {

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The provider tokens of the fleet: one for each signing key, stored in the database and dated by its clock.
 extension Worker {

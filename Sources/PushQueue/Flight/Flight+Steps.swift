@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 extension Flight {
     /// What a flight needs next, with the event that follows.

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// One claim being worked on, from its plan to its end.
 ///

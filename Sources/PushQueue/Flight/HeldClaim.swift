@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// The jobs of a claim and the progress of their settlement.
 struct HeldClaim: Sendable {

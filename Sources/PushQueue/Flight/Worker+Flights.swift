@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Does the steps of flights with the database and the backend.
 extension Worker {

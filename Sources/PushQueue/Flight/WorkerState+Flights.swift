@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// What follows the answer to a claim.
 extension WorkerState {

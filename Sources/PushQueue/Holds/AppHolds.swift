@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The apps that are held, and when each is tried again: within a second, then at growing intervals, with jitter. A try is
 /// one small claim. Only an answer of the gateway ends the hold.

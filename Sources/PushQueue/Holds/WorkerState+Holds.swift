@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The heartbeats of the other workers, timed by this worker's monotonic clock.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// How long other workers are certain to regard this one as alive.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Claims of the worker that it does not know, because their answers were lost. An answer may still be on its way, so a claim
 /// is released only after a grace period.

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Watching the other workers, and taking over the claims of dead ones.
 extension Worker {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The lease of this worker, and those of others.
 extension WorkerState {

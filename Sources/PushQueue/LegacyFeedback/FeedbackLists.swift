@@ -1,5 +1,5 @@
 package import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 /// The lists of the legacy feedback service that are to be read, one after the other. Reading resumes when a lost connection
 /// to the database is back.

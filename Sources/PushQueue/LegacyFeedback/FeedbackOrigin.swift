@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a
 /// list, since the gateway sends it only once.

@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// One list of the legacy feedback service on its way into the table. The gateway forgets what it has sent, so each piece is
 /// written before the next one is read. After a lost connection, the piece is written again, which changes nothing.

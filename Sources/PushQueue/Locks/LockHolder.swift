@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// A session or a prepared transaction whose locks block workers or applications.
 package struct LockHolder: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Apps whose statements timed out waiting for a lock. Their next statements take the detour, so that they do not hold up
 /// the shared connection. With three such apps, the whole table may be locked, so all apps take it. An app counts as locked

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Statements that write for an app. They use the shared connection or, once they have timed out on a lock, the detour: a
 /// connection where only such statements wait for each other.

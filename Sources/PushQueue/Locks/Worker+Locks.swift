@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Logging who holds the locks that statements wait for in vain.
 extension Worker {

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `held_by` has it while it
 /// has a row in `workers`.

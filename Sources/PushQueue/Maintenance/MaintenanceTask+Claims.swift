@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 extension MaintenanceTask {
     /// Takes over claims of workers without a row, such as claims that were locked during a take-over.

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 extension MaintenanceTask {
     /// The fleet's feedback passes. A worker with `once` runs none.

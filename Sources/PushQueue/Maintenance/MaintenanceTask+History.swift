@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension MaintenanceTask {
     /// Creates and drops partitions of the history, step by step, each in transactions of its own.

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 extension MaintenanceTask {
     /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// What a worker does at intervals.
 struct MaintenanceTask: Sendable {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension Worker {
     func keep(_ task: MaintenanceTask) async {

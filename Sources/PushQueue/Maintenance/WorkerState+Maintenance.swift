@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// When to check whether maintenance is due.
 extension WorkerState {

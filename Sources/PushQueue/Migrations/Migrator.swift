@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// Migrates the schema of a database up and down.
 ///

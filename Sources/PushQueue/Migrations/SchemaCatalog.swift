@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Reads the state of the schema in a database.
 struct SchemaCatalog: Sendable {

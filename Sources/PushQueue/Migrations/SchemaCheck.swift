@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// Whether the schema of a database is the one that this program works with.
 package enum SchemaCheck {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Why the schema of a database cannot be used or changed.
 package struct SchemaError: CodedError {

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// What would be lost by undoing migrations: the rows of their tables.
 package struct SchemaLoss: Sendable {

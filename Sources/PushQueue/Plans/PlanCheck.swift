@@ -1,5 +1,5 @@
+package import CarillonPostgres
 import FoundationEssentials
-package import Postgres
 
 /// Whether the frequent statements of a worker use their indexes in a generic plan. Without its index, each would read the whole
 /// queue.

@@ -1,5 +1,5 @@
-package import IO
-package import Postgres
+package import CarillonIO
+package import CarillonPostgres
 
 /// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
 package struct FeedbackPass: Sendable {

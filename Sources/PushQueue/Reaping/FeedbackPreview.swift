@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// What a feedback pass would delete in one table.
 package struct FeedbackPreview: Sendable {

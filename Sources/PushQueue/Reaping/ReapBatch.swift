@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The answer to one batch of a feedback pass.
 struct ReapBatch: Sendable {

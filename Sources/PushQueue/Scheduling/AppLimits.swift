@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// How much of each app may be claimed now, by its row, its hold, its rate and the room that is left.
 struct AppLimits: Sendable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Where a look for due jobs begins: at the beginning while that is cheap, else at a floor. A cheap sweep from the beginning
 /// removes the floor.

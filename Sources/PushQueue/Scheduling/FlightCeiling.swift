@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// A limit on pushes in flight that the workers of one process share. While one of them finds no room, the others are
 /// limited to equal parts.

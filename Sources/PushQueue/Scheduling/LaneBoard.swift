@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The lanes that a worker knows, and the one to claim from next.
 ///

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Lanes with rows that may not be claimed now: their app is paused, held or at its rate, or there is no room or memory for
 /// a row. They are in no round, so ten thousand of them cost nothing.

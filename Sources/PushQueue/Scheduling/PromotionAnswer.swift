@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The due jobs that a look has moved to the queue.
 struct PromotionAnswer: Sendable {

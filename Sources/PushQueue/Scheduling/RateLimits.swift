@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// How apps with a `max_rate` are claimed: in small turns, which `carillon.take_turn` spaces out for the fleet. Two claims of an
 /// app may wait in a worker, so that one is claimed while the other waits; more would keep turns from other workers.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Where scans of an index begin, so that they skip the dead entries of rows that were taken.
 ///

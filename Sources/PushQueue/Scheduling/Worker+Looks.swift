@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 extension Worker {
     /// Looks for lanes with rows, and moves due jobs to the queue.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Paused apps with consecutive ids, which looks skip.
 package struct AppRun: Hashable, Sendable {

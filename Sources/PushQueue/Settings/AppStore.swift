@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 package struct AppStore: Sendable {
     package struct Removal: Sendable {

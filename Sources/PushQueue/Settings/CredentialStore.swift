@@ -1,5 +1,5 @@
 import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 /// The credentials in the database, each checked before it is stored.
 package struct CredentialStore: Sendable {

@@ -1,5 +1,5 @@
 package import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// The text of a credential: a certificate with its key, or a signing key.
 package struct CredentialText: Sendable {

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// The workers whose lease has not run out.
 package enum LiveWorkers {

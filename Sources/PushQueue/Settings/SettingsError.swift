@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// Why a credential or an app cannot be stored, changed or removed.
 package struct SettingsError: CodedError {

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// A row of `certificates`, without its secrets.
 package struct StoredCredential: Equatable, Identifiable, RowReadable {

@@ -1,5 +1,5 @@
 import ApplePush
-package import Postgres
+package import CarillonPostgres
 
 extension Settlement {
     /// Writes the settlement; answers with a `SettlementAnswer`.

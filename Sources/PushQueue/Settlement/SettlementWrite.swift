@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// One try to write a settlement or a piece of it.
 struct SettlementWrite: Sendable {

@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// A settlement on its way into the database: the result of a try goes in, the next try comes out.
 ///

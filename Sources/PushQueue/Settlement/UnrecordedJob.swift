@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 
 /// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its
 /// only texts are the tokens, reduced to ASCII.

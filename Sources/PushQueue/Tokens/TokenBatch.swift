@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Registrations that are written together.
 package struct TokenBatch: Sendable {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The statements that merge a batch of registrations with the tokens of an app.
 enum TokenStatements {

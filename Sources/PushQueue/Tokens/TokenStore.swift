@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// Registers tokens of an app, many at a time.
 package struct TokenStore: Sendable {

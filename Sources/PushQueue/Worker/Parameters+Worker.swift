@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 /// The parameters of those `WorkerStatements` that take more than a few values.
 extension Parameters {

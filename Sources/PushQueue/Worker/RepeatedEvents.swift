@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Limits events that repeat: the first is logged at once, then one in each interval, with the number since the one before.
 struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {

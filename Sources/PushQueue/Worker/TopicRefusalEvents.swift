@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// When to log that pushes of an app fail because of their topic, a fault of its settings: at once, and then twice a minute for
 /// each app and reason.

@@ -1,6 +1,6 @@
 package import ApplePush
-package import IO
-package import Postgres
+package import CarillonIO
+package import CarillonPostgres
 
 /// Claims jobs, has their pushes sent, and writes the outcomes.
 ///

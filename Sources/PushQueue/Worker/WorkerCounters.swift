@@ -1,5 +1,5 @@
 package import ApplePush
-package import IO
+package import CarillonIO
 
 /// What a worker has done since it started, and its present state.
 package struct WorkerCounters: Sendable {

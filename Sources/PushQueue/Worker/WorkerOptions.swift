@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 package struct WorkerOptions: Sendable {
     /// A connection string of libpq; empty: its `PG*` variables.

@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// The state of a worker, and all its decisions.
 ///

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The statements about credentials, and about apps that cannot send.
 extension WorkerStatements {

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// The statements of a worker but for claims and settlements. Each is a transaction of its own.
 package enum WorkerStatements {

@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonTLS
 import Glibc
-import IO
-import TLS
 
 /// The file that keeps a simulator's authority from start to start: its certificate and its private key, readable by its owner
 /// only.

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// The gateway of the legacy binary protocol. As Apple's did, it is silent about what it accepts; at the first notification
 /// that it refuses, it discards all that follow, names that one, and closes the connection.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 extension ServerState {
     /// Judges the notifications that have arrived in full, until one ends the connection; nil: it stays open.

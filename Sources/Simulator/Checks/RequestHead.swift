@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 
 /// Where the fields of one request lie in the bytes it came in.
 struct RequestHead: Sendable {

@@ -1,5 +1,5 @@
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
 
 /// An answer that is held back for the configured delay.
 struct HeldAnswer {

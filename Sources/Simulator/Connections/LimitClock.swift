@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The clock of the time limits of connections.
 protocol LimitClock: Sendable {

@@ -1,6 +1,6 @@
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 
 /// Output of a session that the socket has not taken yet.
 struct Outbox {

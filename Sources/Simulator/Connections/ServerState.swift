@@ -1,4 +1,4 @@
-import HTTP2
+import CarillonHTTP2
 
 /// What all connections of a server share: the judge, the recorder, and memory that each request uses again.
 struct ServerState: ~Copyable {

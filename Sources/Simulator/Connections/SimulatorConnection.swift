@@ -1,6 +1,6 @@
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 
 /// One connection after its handshake: bytes in, verdicts, bytes out. It is confined to the server's loop.
 final class SimulatorConnection {

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// The gateway: it gives each connection its turns, all on one loop.
 actor SimulatorServer: SimulatorService {

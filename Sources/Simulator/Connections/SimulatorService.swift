@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// A service of the simulator: it listens on a port and completes TLS handshakes, on the loop it lives on.
 protocol SimulatorService: Actor {

@@ -1,5 +1,5 @@
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
 
 /// For how long a client has left the same thing incomplete: its first frame, a later one, or a header block. It is fed
 /// what is incomplete, and the time.

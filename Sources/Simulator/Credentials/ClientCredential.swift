@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// How a connection authenticates.
 enum ClientCredential: Sendable {

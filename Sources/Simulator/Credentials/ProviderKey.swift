@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// A registered key that signs provider tokens: its public half, its key ID and its team.
 ///

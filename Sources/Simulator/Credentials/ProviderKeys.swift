@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// The keys whose provider tokens are accepted, by key ID.
 struct ProviderKeys {

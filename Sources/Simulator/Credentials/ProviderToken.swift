@@ -1,5 +1,5 @@
+import CarillonTLS
 import FoundationEssentials
-import TLS
 
 /// A parsed provider token (JWT). Its signature is not verified yet.
 struct ProviderToken: Sendable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Bytes under way in one direction. Each item comes out after the delay, in order. The end of a connection travels as bytes
 /// do.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// How far away the simulator seems to be. Its links have a thread of their own, so that a busy simulator does not seem to be
 /// farther away.

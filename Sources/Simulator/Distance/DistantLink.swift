@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Delays all that passes between a client and the simulator: handshakes, bytes, ends and resets. What is under way is
 /// limited; then it reads no further until the other side takes something, as a kernel with full buffers does.

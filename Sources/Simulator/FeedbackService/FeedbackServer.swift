@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// The legacy feedback service: it sends a client with a certificate the dead device tokens of its topics, once, and closes.
 actor FeedbackServer: SimulatorService {

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// A file that lines are appended to, a whole batch a write; `-` is standard output.
 ///

@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 /// Writes requests as JSON lines into a buffer.
 struct LogLine {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 final class Certificate: Sendable {
     /// Safe, because OpenSSL lets any thread read an `X509` and locks what it caches in it. Only `CertificateBuilder`

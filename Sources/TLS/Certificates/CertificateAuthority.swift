@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 import Glibc
 
 /// An authority of our own, for the simulator, the demonstration and tests. Only clients that are given its root trust

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 import Glibc
 
 struct CertificateBuilder {

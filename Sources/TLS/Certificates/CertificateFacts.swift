@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 import Glibc
 
 /// The fields of a certificate that people read and checks use.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// What this side authenticates itself with: a certificate, the chain above it and its private key, held by OpenSSL.
 package struct Identity: Sendable {

@@ -1,5 +1,5 @@
-import COpenSSL
-import IO
+import CarillonCOpenSSL
+import CarillonIO
 
 /// Files as Keychain and other programs export them: certificate, chain and key under one passphrase. They are opened
 /// once, at import, and kept as PEM.

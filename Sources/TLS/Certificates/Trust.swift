@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// The roots that a server's certificate must lead to. Verification cannot be turned off.
 package enum Trust: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// Base 64 in the alphabet of URLs, without padding (RFC 4648, section 5), as JSON Web Tokens use it.
 package enum Base64URL {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// An ECDSA signature in its two forms: DER, which is OpenSSL's, and that of JSON Web Tokens, two numbers of 32 bytes.
 package enum ES256 {

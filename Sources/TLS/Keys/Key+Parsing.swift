@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 extension Key {
     /// What the passphrase callback is given, and whether it was called.

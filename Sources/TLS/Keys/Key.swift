@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// A private or public key, held by OpenSSL, which wipes it when it is freed.
 final class Key: Sendable {

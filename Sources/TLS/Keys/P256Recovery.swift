@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// Finds the public keys that an ES256 signature may come from.
 ///

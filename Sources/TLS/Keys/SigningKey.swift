@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// The private key of provider tokens, as in the `.p8` files that Apple issues: P-256, signing ES256.
 package struct SigningKey: Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 package struct VerifyingKey: Sendable {
     private let key: Key

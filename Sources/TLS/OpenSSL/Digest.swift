@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// SHA-256 of bytes that come in pieces, or at once.
 package final class Digest {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// What OpenSSL encodes and the way it hands it out: in memory of its own, or in an `ASN1_STRING`.
 enum OpenSSLBytes {

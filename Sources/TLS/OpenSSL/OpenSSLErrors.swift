@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// What OpenSSL left in this thread's error queue, taken out at once after the call that failed.
 struct OpenSSLErrors: Error {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 package enum OpenSSLLibrary {
     /// The version at run time, such as `3.0.19`.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 import Glibc
 
 /// OpenSSL's own socket BIO, except that writing raises no `SIGPIPE`: a peer that has gone must not end the program that

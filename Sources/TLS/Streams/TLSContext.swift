@@ -1,4 +1,4 @@
-import COpenSSL
+import CarillonCOpenSSL
 
 /// What the connections of a credential share: certificate, trust, protocols. TLS 1.2 or later, without renegotiation,
 /// compression and session resumption, since connections live long.

@@ -1,5 +1,5 @@
-import COpenSSL
-import IO
+import CarillonCOpenSSL
+import CarillonIO
 
 /// What OpenSSL reports about a failure, and the error that this amounts to.
 struct TLSFailure {

@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 extension TLSStream {
     /// Connects over TCP and does the handshake, each within its time limit, waiting on the loop.

@@ -1,6 +1,6 @@
 import ApplePush
-import Simulator
-import TLS
+import ApplePushSimulator
+import CarillonTLS
 import TestSupport
 import Testing
 

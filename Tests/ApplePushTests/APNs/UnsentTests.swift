@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonIO
 import FoundationEssentials
-import IO
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import ApplePush
-import Simulator
+import ApplePushSimulator
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import CarillonTLS
 import FoundationEssentials
 import Synchronization
-import TLS
 import Testing
 
 @testable import ApplePush

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 import Testing
 
 /// Waits for a condition, for a minute at most.

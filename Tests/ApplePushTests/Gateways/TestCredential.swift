@@ -1,5 +1,5 @@
 import ApplePush
-import TLS
+import CarillonTLS
 
 /// Credentials from one authority for all tests.
 enum TestCredential {

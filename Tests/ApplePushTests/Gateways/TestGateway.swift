@@ -1,8 +1,8 @@
 import ApplePush
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import Synchronization
-import TLS
 import TestSupport
 
 /// A server over real TLS and HTTP/2 that handles each request as a test tells it to.

@@ -1,7 +1,7 @@
 import ApplePush
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import Testing
 
 /// Gateways that cannot be reached or trusted: nothing is sent, and the error is a sentence.

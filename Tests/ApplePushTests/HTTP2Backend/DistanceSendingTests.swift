@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 import Testing
 
 /// Sending to a distant gateway with Apple's windows.

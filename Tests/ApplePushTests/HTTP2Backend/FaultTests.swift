@@ -1,8 +1,8 @@
 import ApplePush
-import HTTP2
-import IO
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import Synchronization
-import TLS
 import Testing
 
 /// Faults of gateways and connections: each push ends exactly once, with its true outcome.

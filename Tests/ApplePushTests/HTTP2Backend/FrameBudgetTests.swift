@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 import Testing
 
 @testable import ApplePush

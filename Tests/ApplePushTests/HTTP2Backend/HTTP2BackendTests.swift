@@ -1,5 +1,5 @@
 import ApplePush
-import HTTP2
+import CarillonHTTP2
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import ApplePush
+import CarillonTLS
 import FoundationEssentials
 import Synchronization
-import TLS
 import Testing
 
 /// Sending with provider tokens, over the wire.

@@ -1,7 +1,7 @@
+import CarillonPostgres
+import CarillonTLS
 import FoundationEssentials
-import Postgres
 import PushQueue
-import TLS
 import TestSupport
 import Testing
 

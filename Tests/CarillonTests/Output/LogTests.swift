@@ -1,6 +1,6 @@
+import CarillonIO
 import Dispatch
 import Glibc
-import IO
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import TestSupport
 import Testing
 

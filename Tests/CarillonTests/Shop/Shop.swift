@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import TestSupport
 
 /// A database with an app in it that sends to a simulator, and the program to run on both.

@@ -1,6 +1,6 @@
-import IO
-import Simulator
-import TLS
+import ApplePushSimulator
+import CarillonIO
+import CarillonTLS
 import TestSupport
 import Testing
 

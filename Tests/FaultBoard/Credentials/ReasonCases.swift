@@ -1,5 +1,5 @@
 import ApplePush
-import Simulator
+import ApplePushSimulator
 import Testing
 
 /// Each answer that Apple documents, and some others.

@@ -1,7 +1,7 @@
-import IO
-import Postgres
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import PushQueue
-import Simulator
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import ApplePushSimulator
 import Glibc
-import Simulator
 import Testing
 
 /// When a token died, and when it was registered.

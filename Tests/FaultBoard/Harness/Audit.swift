@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 
 /// Compares what was enqueued, what the tables say and what the simulator received. A value without I/O.
 struct Audit {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// The audit itself has to find each breach.
 @Suite struct AuditTests {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 import TestSupport
 
 /// The session in which a case queries and enqueues. It is made again whenever it was lost.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What the test has enqueued, recorded after each COMMIT. A case never uses a device token twice, so that each stands for
 /// one push.

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// What the tables say at the end of a case.
 struct Outcomes: Sendable {

@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 
 /// All that the simulator has received in a case, also across restarts, and actions for chosen requests.
 final class Record: Sendable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 import TestSupport
 
 /// The conditions that cases wait for.

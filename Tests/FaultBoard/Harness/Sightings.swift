@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 
 /// All that the simulator has received of one push, by its device token.
 struct Sightings {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 import TestSupport
 
 /// Checks the database several times a second during a case, for states that must never occur (I7, I15).

@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import Testing
 
 /// Gateways that throttle one push or all.

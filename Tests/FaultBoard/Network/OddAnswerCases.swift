@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import Synchronization
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
-import Simulator
+import ApplePushSimulator
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import ApplePush
-@testable import IO
+@testable import CarillonIO
 
 /// Gateways that cannot be reached, or have a wrong certificate: nothing is sent, nothing fails, and no other app is affected.
 @Suite struct ReachCases {

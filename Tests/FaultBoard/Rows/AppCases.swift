@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import Testing
 
 /// Apps that do not exist, are not ready, or are deleted while rows wait for them.

@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 import Testing
 
 /// Times of messages, and wrong clocks. The database's clock decides.

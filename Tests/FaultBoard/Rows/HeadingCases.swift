@@ -1,6 +1,6 @@
+import ApplePushSimulator
+import CarillonIO
 import Glibc
-import IO
-import Simulator
 import Testing
 
 /// Columns that become headers, and numbers at the limits of their columns.

@@ -1,5 +1,5 @@
+import ApplePushSimulator
 import FoundationEssentials
-import Simulator
 import TestSupport
 import Testing
 

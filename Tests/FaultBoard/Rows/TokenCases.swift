@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 import Testing
 
 /// Malformed device tokens, and unusual numbers of them.

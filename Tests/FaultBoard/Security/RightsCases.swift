@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import Testing
 
 /// Tries what the roles may not do, statement by statement, on each column of each relation.

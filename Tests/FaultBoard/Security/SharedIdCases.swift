@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import Testing
 
 /// Ids that users choose.

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 import Testing
 
 /// Code of an app that runs while tokens are reaped in a table of the app's own.

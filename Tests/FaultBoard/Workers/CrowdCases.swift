@@ -1,6 +1,6 @@
-import IO
-import Postgres
-import Simulator
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import Testing
 
 /// Many workers at once.

@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 import Testing
 
 /// The rate holds for each second, whatever happens to workers.

@@ -1,6 +1,6 @@
+import ApplePushSimulator
+import CarillonIO
 import Glibc
-import IO
-import Simulator
 import Testing
 
 /// Workers that are told to stop.

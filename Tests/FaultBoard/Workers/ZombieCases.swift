@@ -1,5 +1,5 @@
-import IO
-import Simulator
+import ApplePushSimulator
+import CarillonIO
 import Testing
 
 /// Workers that count as dead, and come back.

@@ -1,7 +1,7 @@
-import IO
+import CarillonIO
 import Testing
 
-@testable import HTTP2
+@testable import CarillonHTTP2
 
 @Suite struct MemoryPoolTests {
     @Test func `released blocks are allocated again`() {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTP2
+@testable import CarillonHTTP2
 
 /// What a client may not send any more (RFC 9113, section 5.1): the cases that h2spec tries under that number.
 @Suite struct LateFramesTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import IO
+@testable import CarillonIO
 
 @Suite struct ConnectRaceTests {
     private static func addresses(_ hosts: [String]) throws -> [SocketAddress] {

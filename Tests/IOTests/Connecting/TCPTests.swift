@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import IO
+@testable import CarillonIO
 
 @Suite struct TCPTests {
     @Test func `a connection carries bytes both ways`() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import IO
+@testable import CarillonIO
 
 @Suite struct PollerTests {
     /// One of many must be as short: on a busy machine others are late.

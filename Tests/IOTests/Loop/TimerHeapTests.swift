@@ -1,6 +1,6 @@
 import Testing
 
-@testable import IO
+@testable import CarillonIO
 
 @Suite struct TimerHeapTests {
     private func instant(_ nanoseconds: Int64) -> MonotonicInstant {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Postgres
+@testable import CarillonPostgres
 
 @Suite struct `A connection string` {
     @Test(arguments: [

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Postgres
+@testable import CarillonPostgres
 
 @Suite struct `A list of hosts` {
     private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Postgres
+@testable import CarillonPostgres
 
 @Suite struct `The pipeline` {
     @Test func `statements are sent in order, up to the limit`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Postgres
+@testable import CarillonPostgres
 
 @Suite struct PreparedStatementsTests {
     private static let statement = Statement("claim", "SELECT 1")

@@ -1,9 +1,9 @@
+import CarillonIO
 import Glibc
-import IO
 import TestSupport
 import Testing
 
-@testable import Postgres
+@testable import CarillonPostgres
 
 @Suite struct `A private cluster` {
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

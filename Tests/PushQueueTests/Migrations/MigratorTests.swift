@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import PushQueue
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import Postgres
+import CarillonPostgres
+import CarillonTLS
 import PushQueue
-import TLS
 import TestSupport
 import Testing
 

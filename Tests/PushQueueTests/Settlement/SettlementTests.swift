@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 import Testing
 
 @testable import PushQueue

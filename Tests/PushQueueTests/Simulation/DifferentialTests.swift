@@ -1,7 +1,7 @@
 import ApplePush
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
-import IO
-import Postgres
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import ApplePush
-import IO
+import CarillonIO
 
 /// A gateway that answers by chance, loses connections by chance, and counts everything it is sent.
 struct ModelGateway {

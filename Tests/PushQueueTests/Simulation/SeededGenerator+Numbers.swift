@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What a simulation draws with every event: the library's own way, without optimization, costs more than the event.
 extension SeededGenerator {

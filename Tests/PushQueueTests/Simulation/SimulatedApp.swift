@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 
 @testable import PushQueue
 

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 @testable import PushQueue
 

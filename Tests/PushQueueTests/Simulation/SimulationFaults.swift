@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// What goes wrong in a run, and how often.
 struct SimulationFaults {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct AnswerRulesTests {
     private func rules(_ texts: String...) throws -> AnswerRules {

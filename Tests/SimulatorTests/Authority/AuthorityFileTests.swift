@@ -1,9 +1,9 @@
+import CarillonTLS
 import Glibc
-import TLS
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct AuthorityFileTests {
     private func simulator(in folder: String) throws -> APNsSimulator {

@@ -1,8 +1,8 @@
-import IO
+import CarillonIO
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 @Suite struct NotificationReaderTests {
     /// The values of a notification, without the places where they lie.

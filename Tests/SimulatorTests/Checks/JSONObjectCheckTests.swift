@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct JSONObjectCheckTests {
     private func accepts(_ bytes: [UInt8]) -> Bool {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct RequestCheckTests {
     private static let id = "123e4567-e89b-12d3-a456-426614174000"

@@ -1,9 +1,9 @@
+import CarillonIO
 import FoundationEssentials
-import IO
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// Random requests, from their fields to their lines in the log.
 @Suite struct RequestFuzzTests {

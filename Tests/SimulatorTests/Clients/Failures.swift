@@ -1,6 +1,6 @@
 import Synchronization
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// The failed connections of a simulator.
 final class Failures: Sendable {

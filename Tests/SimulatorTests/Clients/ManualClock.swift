@@ -1,6 +1,6 @@
-import IO
+import CarillonIO
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A clock that stands still until a test puts it forward.
 final class ManualClock: LimitClock {

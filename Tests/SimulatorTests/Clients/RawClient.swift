@@ -1,8 +1,8 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 import TestSupport
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A client that sends any frames, and reads frame by frame.
 struct RawClient: ~Copyable {

@@ -1,4 +1,4 @@
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A request as the checks see it, good unless a test spoils it.
 struct SampleRequest {

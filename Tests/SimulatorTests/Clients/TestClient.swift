@@ -1,8 +1,8 @@
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A client of the simulator. It sends requests unchecked, and collects the answers.
 actor TestClient {

@@ -1,6 +1,6 @@
-import TLS
+import CarillonTLS
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A provider with its own key, which signs good and bad provider tokens.
 struct TestProvider {

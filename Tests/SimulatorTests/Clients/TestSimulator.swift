@@ -1,8 +1,8 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 import TestSupport
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// Simulators for tests, and connections to them.
 enum TestSimulator {

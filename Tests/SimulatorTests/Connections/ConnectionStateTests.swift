@@ -1,7 +1,7 @@
-import TLS
+import CarillonTLS
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct ConnectionStateTests {
     private static let now = 1_700_000_000.0

@@ -1,11 +1,11 @@
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import FoundationEssentials
-import HTTP2
-import IO
-import TLS
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// Foreign clients: what Apple accepts is accepted, and failures are recorded.
 struct PeerTests {

@@ -1,10 +1,10 @@
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// The log has the cause of a stream or connection that was ended for breaking HTTP/2, without secrets.
 struct ResetReasonTests {

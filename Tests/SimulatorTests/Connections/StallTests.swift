@@ -1,8 +1,8 @@
-import IO
+import CarillonIO
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// Clients that send nothing, or stop within a frame.
 @Suite struct StallTests {

@@ -1,10 +1,10 @@
-import HTTP2
-import IO
-import TLS
+import CarillonHTTP2
+import CarillonIO
+import CarillonTLS
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// Requests that are never complete.
 struct UnfinishedRequestTests {

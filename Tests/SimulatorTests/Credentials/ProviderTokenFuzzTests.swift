@@ -1,9 +1,9 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 @Suite struct ProviderTokenFuzzTests {
     private static let pieces = [

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct DeviceTokenOwnersTests {
     private func judge(_ change: (inout SimulatorConfiguration) throws -> Void = { _ in }) rethrows -> Judge {

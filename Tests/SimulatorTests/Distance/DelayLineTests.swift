@@ -1,7 +1,7 @@
-import IO
+import CarillonIO
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 @Suite struct DelayLineTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)

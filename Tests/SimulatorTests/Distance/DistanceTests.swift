@@ -1,10 +1,10 @@
+import CarillonHTTP2
+import CarillonIO
 import Glibc
-import HTTP2
-import IO
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// A simulator that seems far away, over real sockets.
 @Suite struct DistanceTests {

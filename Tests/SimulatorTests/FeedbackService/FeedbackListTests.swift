@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct FeedbackListTests {
     private func tuple(_ seconds: UInt32, _ token: [UInt8]) -> [UInt8] {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 /// The log in a pipe, whose reader may be missing or slow.
 struct LogFileTests {

@@ -1,8 +1,8 @@
-import IO
+import CarillonIO
 import TestSupport
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct ObserverTests {
     @Test(arguments: [Duration.zero, .milliseconds(20)])

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 struct RecordTests {
     @Test(

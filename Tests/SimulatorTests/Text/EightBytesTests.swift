@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulator
+@testable import ApplePushSimulator
 
 @Suite struct EightBytesTests {
     @Test func `each byte is classified at each place`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TLS
+@testable import CarillonTLS
 
 @Suite struct CertificateFactsTests {
     @Test func `all fields that the authority writes are read`() throws {

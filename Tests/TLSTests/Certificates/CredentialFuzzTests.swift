@@ -1,8 +1,8 @@
-import IO
+import CarillonIO
 import TestSupport
 import Testing
 
-@testable import TLS
+@testable import CarillonTLS
 
 @Suite struct CredentialFuzzTests {
     /// The bytes within the armour changed, in a text that is armour all the same: what OpenSSL is given is wrong, not

@@ -1,4 +1,4 @@
-import TLS
+import CarillonTLS
 import Testing
 
 @Suite struct EncodingTests {

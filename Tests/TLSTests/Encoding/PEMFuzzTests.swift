@@ -1,8 +1,8 @@
-import IO
+import CarillonIO
 import TestSupport
 import Testing
 
-@testable import TLS
+@testable import CarillonTLS
 
 @Suite struct PEMFuzzTests {
     /// What a reader does who knows no haste: it looks for the end of each block through the whole rest of the text.

@@ -1,7 +1,7 @@
-import IO
+import CarillonIO
 import Testing
 
-@testable import TLS
+@testable import CarillonTLS
 
 @Suite struct PEMTests {
     /// A reader that looks through the rest of the text for each line takes minutes for any of these.

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Creates and drops the tests' databases. The migrations run once for a process: every database with the schema is a
 /// copy of one template.

@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 extension PostgresConnection {
     /// Queries by text. A prepared statement is known by its name, so each text has its own.

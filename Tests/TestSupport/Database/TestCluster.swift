@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 
 /// One private PostgreSQL for all tests of a process, started on first use. It ends with the process, also when that
 /// crashes.

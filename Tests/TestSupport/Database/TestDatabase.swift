@@ -1,4 +1,4 @@
-package import Postgres
+package import CarillonPostgres
 import PushQueue
 
 /// A database for one test, in the cluster that all tests of the process share, and a session in it. The database is

@@ -1,6 +1,6 @@
+package import CarillonIO
+package import CarillonPostgres
 import Glibc
-package import IO
-package import Postgres
 
 /// A PgBouncer before a cluster. It ends with the body, or with this process, also when that crashes.
 package struct TestPooler: Sendable {

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// A socket filter that drops every packet to the socket before TCP sees it. The peer gets neither an acknowledgement nor
 /// a reset, as from a machine without power.

@@ -1,4 +1,4 @@
-@testable import TLS
+@testable import CarillonTLS
 
 /// Servers at the right address with a wrong certificate.
 package enum FlawedServer: CaseIterable, Sendable {

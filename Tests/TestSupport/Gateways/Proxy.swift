@@ -1,5 +1,5 @@
+package import CarillonIO
 import Glibc
-package import IO
 
 /// Stands between a client and a server, and has the faults of networks on demand.
 package actor Proxy {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// The bytes in one direction of a link, and after how many of them the link is cut. A value without I/O.
 struct ProxyFlow {

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// One connection through a proxy: two sockets, and the bytes between them. It is confined to the proxy's loop.
 final class ProxyLink {

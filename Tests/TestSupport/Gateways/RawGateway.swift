@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonTLS
 import Glibc
-import IO
-import TLS
 
 /// A TLS server whose script sends any bytes: for peers that break the rules of HTTP/2, or keep them in ways that no
 /// library offers.

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// The server's end of a connection, for scripts that send any bytes.
 package struct RawLine: ~Copyable {

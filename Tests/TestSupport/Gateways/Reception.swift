@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 import Synchronization
 
 /// Accepts the connections of a test's server on a port of 127.0.0.1. Each has its own task on the loop, which ends with

@@ -1,5 +1,5 @@
-package import IO
-import TLS
+package import CarillonIO
+import CarillonTLS
 
 /// A gateway whose handshake fails unless its own authority has issued the client certificate.
 package struct RefusingGateway: Sendable {

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// Stands between a client and an HTTP/2 server, terminates TLS on both sides, and changes frames as the test says. So a real
 /// server can break any rule, and its requests can still be counted.

@@ -1,5 +1,5 @@
-import IO
-import TLS
+import CarillonIO
+import CarillonTLS
 
 /// One connection through a relay: TLS to the client, TLS to the server, and frames between them. It is confined to the
 /// relay's loop.

@@ -1,4 +1,4 @@
-package import TLS
+package import CarillonTLS
 
 /// The certificate of a test's server, with its key and its root.
 package struct ServerCertificate: Sendable {

@@ -1,4 +1,4 @@
-package import IO
+package import CarillonIO
 
 /// A port of this machine that neither accepts nor refuses: its queue of waiting connections is full, so the kernel drops
 /// new connections, as if the network had lost their packets.

@@ -1,5 +1,5 @@
+package import CarillonIO
 import Glibc
-package import IO
 
 /// The built program in the background. Its output goes to a socket, so that a test can wait for it.
 package final class BackgroundProgram {

@@ -1,6 +1,6 @@
+package import CarillonIO
 import FoundationEssentials
 import Glibc
-package import IO
 
 /// A run of a built program, with arguments and environment variables.
 package struct ProgramRun {

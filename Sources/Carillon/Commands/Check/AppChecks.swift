@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Finds apps that are paused or held, and apps most of whose pushes fail.
 struct AppChecks {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 enum CheckStatements {
     static let user = Statement("check_user", "SELECT current_user::text")

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 import PushQueue
 
 /// Checks that each credential can be read, that its key fits, and how long it is valid.

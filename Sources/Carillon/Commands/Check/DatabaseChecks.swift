@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
-import IO
-import Postgres
 import PushQueue
 
 /// Checks the database: the server, the schema, and whether this user can do a worker's work.

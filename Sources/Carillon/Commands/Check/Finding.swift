@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 struct Finding: Sendable, JSONConvertible {
     enum Condition: String, Sendable { case ok, warning, failed }

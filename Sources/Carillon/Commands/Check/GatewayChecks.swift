@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 import PushQueue
 
 /// Checks that the gateway of each app can be reached and trusted with the app's credential. Sends nothing.

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import PushQueue
 
 /// Finds sessions whose locks block workers or applications.

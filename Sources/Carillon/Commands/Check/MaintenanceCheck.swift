@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// Checks the maintenance of history: partitions are created ahead of time, and old ones are dropped.
 struct MaintenanceCheck {

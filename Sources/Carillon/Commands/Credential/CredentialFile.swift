@@ -1,5 +1,5 @@
+import CarillonTLS
 import PushQueue
-import TLS
 
 /// Reads credential files in any of the usual formats, and returns the strings that are stored.
 struct CredentialFile {

@@ -1,7 +1,7 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
+import CarillonTLS
 import PushQueue
-import TLS
 
 extension Command {
     static let credentialImport = Command(

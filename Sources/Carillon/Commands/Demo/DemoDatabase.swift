@@ -1,7 +1,7 @@
 import ApplePush
-import Postgres
+import ApplePushSimulator
+import CarillonPostgres
 import PushQueue
-import Simulator
 
 struct DemoDatabase: Sendable {
     static let tokensPerList = 500

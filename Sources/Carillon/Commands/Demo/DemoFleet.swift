@@ -1,7 +1,7 @@
 import ApplePush
+import CarillonIO
+import CarillonPostgres
 import Glibc
-import IO
-import Postgres
 import PushQueue
 
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.

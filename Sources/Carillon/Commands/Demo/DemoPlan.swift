@@ -1,5 +1,5 @@
+import ApplePushSimulator
 import FoundationEssentials
-import Simulator
 
 /// What the demonstration sends: each push goes to a token of its own, whose first digits determine the gateway's
 /// answer.

@@ -1,7 +1,7 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
-import IO
-import Postgres
-import Simulator
 
 extension Command {
     static let tryOut = Command(

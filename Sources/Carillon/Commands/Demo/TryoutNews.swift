@@ -1,6 +1,6 @@
-import IO
-import Postgres
-import Simulator
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 
 /// Prints what became of each message, once, as a line. Retries are in the log of the worker.
 struct TryoutNews {

@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import CarillonPostgres
 import PushQueue
 
 /// Selects the failures that a command is about.

@@ -1,6 +1,6 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 import PushQueue
 
 /// Reads legacy feedback lists for a command, and writes their entries into the table.

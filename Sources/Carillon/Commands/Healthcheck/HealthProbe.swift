@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Asks a worker for its health, over HTTP/1.
 struct HealthProbe {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 extension Command {
     static let healthcheck = Command(

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 import PushQueue
 
 /// The message that a command is about: an id, or the caller's own reference.

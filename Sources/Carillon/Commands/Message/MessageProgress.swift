@@ -1,5 +1,5 @@
+import CarillonPostgres
 import FoundationEssentials
-import Postgres
 
 /// A row of `message_status`.
 struct MessageProgress: RowReadable {

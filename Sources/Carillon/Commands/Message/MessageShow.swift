@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 extension Command {
     static let messageShow = Command(

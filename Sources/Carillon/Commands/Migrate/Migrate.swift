@@ -1,5 +1,5 @@
+import CarillonPostgres
 import FoundationEssentials
-import Postgres
 import PushQueue
 
 extension Command {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The options of `send` and `broadcast` that describe the notification, and how they are passed to the SQL functions.
 enum MessageArguments {

@@ -1,7 +1,7 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonWeb
 import FoundationEssentials
-import IO
-import Simulator
-import Web
 
 extension Command {
     static let simulator = Command(

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// A row of `app_status`.
 struct AppStatus: RowReadable, JSONConvertible {

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// The state of maintenance: each step in `carillon.maintenance`, and the rows in default partitions.
 struct MaintenanceStatus: Sendable {

@@ -1,5 +1,5 @@
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
 
 extension Command {
     static let status = Command(

@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]

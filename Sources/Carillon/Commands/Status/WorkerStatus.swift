@@ -1,4 +1,4 @@
-import Postgres
+import CarillonPostgres
 
 /// A row of `workers`, with what the worker holds.
 struct WorkerStatus: RowReadable, JSONConvertible {

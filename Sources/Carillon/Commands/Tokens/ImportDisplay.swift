@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 
 /// Shows an import on standard error while it runs: the first refused lines, and a progress line.
 struct ImportDisplay {

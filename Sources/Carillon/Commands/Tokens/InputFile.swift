@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 
 /// A file, or standard input, that is read in pieces.
 struct InputFile: Sendable {

@@ -1,4 +1,4 @@
-import IO
+import CarillonIO
 import PushQueue
 
 /// Writes the registrations of a file into the database. While one batch is written, the next is read; no more than

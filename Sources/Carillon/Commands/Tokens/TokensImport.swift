@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
-import IO
-import Postgres
 import PushQueue
 
 extension Command {

@@ -1,8 +1,8 @@
 import ApplePush
-import IO
-import Postgres
+import CarillonIO
+import CarillonPostgres
+import CarillonWeb
 import PushQueue
-import Web
 
 extension Command {
     static let worker = Command(

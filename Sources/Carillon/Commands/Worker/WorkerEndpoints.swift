@@ -1,7 +1,7 @@
 import ApplePush
-import IO
+import CarillonIO
+import CarillonWeb
 import PushQueue
-import Web
 
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {

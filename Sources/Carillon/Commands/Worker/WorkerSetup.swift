@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonPostgres
 import Glibc
-import Postgres
 import PushQueue
 
 extension WorkerOptions {

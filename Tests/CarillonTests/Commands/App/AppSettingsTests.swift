@@ -1,4 +1,4 @@
-import Simulator
+import ApplePushSimulator
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
 import Glibc
-import IO
-import Postgres
-import Simulator
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonPostgres
 import Glibc
-import IO
-import Postgres
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import CarillonTLS
 import FoundationEssentials
-import TLS
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
+import CarillonIO
 import Glibc
-import IO
 import TestSupport
 import Testing
 

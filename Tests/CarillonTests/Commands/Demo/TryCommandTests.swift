@@ -1,7 +1,7 @@
+import CarillonIO
+import CarillonPostgres
 import FoundationEssentials
 import Glibc
-import IO
-import Postgres
 import TestSupport
 import Testing
 

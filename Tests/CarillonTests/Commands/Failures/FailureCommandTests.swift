@@ -1,5 +1,5 @@
-import Postgres
-import Simulator
+import ApplePushSimulator
+import CarillonPostgres
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
-import Postgres
+import ApplePushSimulator
+import CarillonPostgres
+import CarillonTLS
 import PushQueue
-import Simulator
-import TLS
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import CarillonIO
+import CarillonTLS
 import Glibc
-import IO
-import TLS
 import TestSupport
 import Testing
 

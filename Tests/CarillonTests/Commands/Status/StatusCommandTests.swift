@@ -1,5 +1,5 @@
+import CarillonPostgres
 import Glibc
-import Postgres
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Testing
 
 @testable import Carillon
-@testable import Postgres
+@testable import CarillonPostgres
 @testable import PushQueue
 
 @Suite struct TokenReaderTests {

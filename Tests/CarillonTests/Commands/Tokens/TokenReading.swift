@@ -1,5 +1,5 @@
 @testable import Carillon
-@testable import Postgres
+@testable import CarillonPostgres
 @testable import PushQueue
 
 /// All that a reader makes of a text.

@@ -1,9 +1,9 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import CarillonTLS
 import Glibc
-import IO
-import Postgres
 import PushQueue
-import Simulator
-import TLS
 import TestSupport
 import Testing
 
