@@ -15,6 +15,7 @@ extension SimulatedWorker {
     }
 
     private func take(_ step: Flight.Step, of way: SimulatedFlight) {
+        guard isAlive else { return }
         let worker = way.flight.worker
         let app = way.flight.app
         switch step {
