@@ -1,22 +1,24 @@
-/// A JSON value, written as a literal: `["title": "Hello", "count": 3]`.
-public enum JSON: Hashable, Sendable {
-    /// `null`
-    case null
-    /// `true` or `false`
-    case bool(Bool)
-    /// A whole number.
-    case integer(Int64)
-    /// Any other number.
-    case number(Double)
-    /// Text.
-    case string(String)
-    /// A list.
-    case array([JSON])
-    /// Names and values.
-    case object([String: JSON])
+extension APNs {
+    /// A JSON value, written as a literal: `["title": "Hello", "count": 3]`.
+    public enum JSON: Hashable, Sendable {
+        /// `null`
+        case null
+        /// `true` or `false`
+        case bool(Bool)
+        /// A whole number.
+        case integer(Int64)
+        /// Any other number.
+        case number(Double)
+        /// Text.
+        case string(String)
+        /// A list.
+        case array([JSON])
+        /// Names and values.
+        case object([String: JSON])
+    }
 }
 
-extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+extension APNs.JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
@@ -31,14 +33,14 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     /// Text.
     public init(stringLiteral value: String) { self = .string(value) }
     /// A list.
-    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    public init(arrayLiteral elements: Self...) { self = .array(elements) }
     /// Names and values; of equal names the last value counts.
-    public init(dictionaryLiteral elements: (String, JSON)...) {
-        self = .object([String: JSON](elements) { _, last in last })
+    public init(dictionaryLiteral elements: (String, Self)...) {
+        self = .object([String: Self](elements) { _, last in last })
     }
 }
 
-extension JSON: Codable {
+extension APNs.JSON: Codable {
     /// Reads whatever value is there.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -52,10 +54,10 @@ extension JSON: Codable {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
-        } else if let value = try? container.decode([JSON].self) {
+        } else if let value = try? container.decode([Self].self) {
             self = .array(value)
         } else {
-            self = .object(try container.decode([String: JSON].self))
+            self = .object(try container.decode([String: Self].self))
         }
     }
 

@@ -1,6 +1,6 @@
 /// A message as JSON: `{"tokens":["…"],"payload":{"aps":{"alert":"Hello"}}}`. It may have the named fields instead of a
 /// payload: `{"tokens":["…"],"alert":"Hello","badge":1}`.
-extension Message: Codable {
+extension APNs.Message: Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case id, tokens, payload, topic, priority, expiration, alert, badge, sound, category, aps, extra
         case pushType = "push_type"
@@ -57,15 +57,15 @@ extension Message: Codable {
         guard container.contains(.payload) else {
             return try Message(
                 tokens: [],
-                alert: container.decodeIfPresent(JSON.self, forKey: .alert),
+                alert: container.decodeIfPresent(APNs.JSON.self, forKey: .alert),
                 badge: container.decodeIfPresent(Int.self, forKey: .badge),
-                sound: container.decodeIfPresent(JSON.self, forKey: .sound),
+                sound: container.decodeIfPresent(APNs.JSON.self, forKey: .sound),
                 contentAvailable: container.decodeIfPresent(Bool.self, forKey: .contentAvailable) ?? false,
                 mutableContent: container.decodeIfPresent(Bool.self, forKey: .mutableContent) ?? false,
                 category: container.decodeIfPresent(String.self, forKey: .category),
                 threadID: container.decodeIfPresent(String.self, forKey: .threadID),
-                aps: container.decodeIfPresent([String: JSON].self, forKey: .aps) ?? [:],
-                extra: container.decodeIfPresent([String: JSON].self, forKey: .extra) ?? [:]
+                aps: container.decodeIfPresent([String: APNs.JSON].self, forKey: .aps) ?? [:],
+                extra: container.decodeIfPresent([String: APNs.JSON].self, forKey: .extra) ?? [:]
             ).payload
         }
         if let field = CodingKeys.fields.first(where: { container.contains($0) }) {
@@ -75,7 +75,7 @@ extension Message: Codable {
                 debugDescription: "“\(field.stringValue)” and “payload” exclude each other."
             )
         }
-        switch try container.decode(JSON.self, forKey: .payload) {
+        switch try container.decode(APNs.JSON.self, forKey: .payload) {
         case .string(let text): return .raw(Array(text.utf8))
         case .object(let object): return try Payload(object: object)
         default:

@@ -1,7 +1,7 @@
 /// The named fields, read from the payload.
-extension Message {
+extension APNs.Message {
     /// What the notification says: a text or an object.
-    public var alert: JSON? { payload.aps["alert"] }
+    public var alert: APNs.JSON? { payload.aps["alert"] }
 
     /// The number on the app's icon.
     public var badge: Int? {
@@ -9,7 +9,7 @@ extension Message {
     }
 
     /// The sound: a name, or the object of a critical alert.
-    public var sound: JSON? { payload.aps["sound"] }
+    public var sound: APNs.JSON? { payload.aps["sound"] }
 
     /// Whether the app is woken to fetch content.
     public var contentAvailable: Bool { payload.aps["content-available"] == 1 }
@@ -24,10 +24,10 @@ extension Message {
     public var threadID: String? { text("thread-id") }
 
     /// All of the `aps` object.
-    public var aps: [String: JSON] { payload.aps }
+    public var aps: [String: APNs.JSON] { payload.aps }
 
     /// The app's own part of the payload.
-    public var extra: [String: JSON] { payload.extra }
+    public var extra: [String: APNs.JSON] { payload.extra }
 
     /// The payload as it is sent: compact JSON in UTF-8, or the given bytes.
     public func payloadBytes() throws(PushError) -> [UInt8] { try payload.bytes() }

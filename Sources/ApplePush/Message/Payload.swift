@@ -2,10 +2,10 @@ import FoundationEssentials
 
 /// The JSON body of a push: built from named fields, or given as bytes.
 enum Payload: Hashable, Sendable {
-    case built(aps: [String: JSON], extra: [String: JSON])
+    case built(aps: [String: APNs.JSON], extra: [String: APNs.JSON])
     case raw([UInt8])
 
-    init(object: [String: JSON]) throws(PushError) {
+    init(object: [String: APNs.JSON]) throws(PushError) {
         var extra = object
         switch extra.removeValue(forKey: "aps") {
         case .object(let aps): self = .built(aps: aps, extra: extra)
@@ -34,21 +34,21 @@ enum Payload: Hashable, Sendable {
     }
 
     /// Apple's part of the payload; empty if the given bytes have none.
-    var aps: [String: JSON] {
+    var aps: [String: APNs.JSON] {
         if case .object(let aps) = object["aps"] { aps } else { [:] }
     }
 
     /// The app's own part of the payload.
-    var extra: [String: JSON] {
+    var extra: [String: APNs.JSON] {
         var object = self.object
         object["aps"] = nil
         return object
     }
 
-    private var object: [String: JSON] {
+    private var object: [String: APNs.JSON] {
         switch self {
         case .built(let aps, let extra): extra.merging(["aps": .object(aps)]) { _, ours in ours }
-        case .raw(let bytes): (try? JSONDecoder().decode([String: JSON].self, from: Data(bytes))) ?? [:]
+        case .raw(let bytes): (try? JSONDecoder().decode([String: APNs.JSON].self, from: Data(bytes))) ?? [:]
         }
     }
 }

@@ -1,0 +1,33 @@
+extension APNs {
+    /// A gateway and a credential to send with: a value. The sockets belong to the session.
+    public struct Connection: Sendable {
+        private let backend: any Backend
+        private let isSingleUse: Bool
+
+        /// Where pushes are sent.
+        public let gateway: Gateway
+
+        /// What authenticates the sender.
+        public let credential: Credential
+
+        init(backend: any Backend, gateway: Gateway, credential: Credential, isSingleUse: Bool) {
+            self.backend = backend
+            self.gateway = gateway
+            self.credential = credential
+            self.isSingleUse = isSingleUse
+        }
+
+        /// Sends every push of the batch, and returns an outcome for each: for senders of very many.
+        public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
+            guard isSingleUse else { return await backend.deliver(batch, to: gateway, with: credential) }
+            let own = backend.separate()
+            let outcomes = await own.deliver(batch, to: gateway, with: credential)
+            await own.shutdown()
+            return outcomes
+        }
+
+        func feedback() async throws(PushError) -> FeedbackList {
+            try await backend.feedback(from: gateway, with: credential)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+extension APNs {
+    /// The outcomes of a message.
+    public struct Result: Sendable {
+        /// Why APNs rejected a push to one token.
+        public struct Failure: Hashable, Sendable {
+            /// The status of the answer; 0: the token is not a hexadecimal number, and was not sent.
+            public let status: Int
+            /// Apple's name of the reason.
+            public let reason: String
+            /// What to do about it.
+            public let action: Reason.Action
+            /// With status 410: when the token was last known to be dead, in milliseconds since 1970.
+            public let timestamp: Int64?
+        }
+
+        /// A failure that no token caused.
+        public struct Problem: Hashable, Sendable {
+            /// The status of the answer; 0: there was none.
+            public let status: Int
+            /// Apple's name of the reason, or `OutcomeUnknown` if there was no answer.
+            public let reason: String
+            /// What to do about it; nil if there was no answer.
+            public let action: Reason.Action?
+        }
+
+        private let message: Message
+
+        /// How many pushes APNs accepted.
+        public private(set) var delivered = 0
+
+        /// The tokens that failed permanently, and why.
+        public private(set) var failed: [String: Failure] = [:]
+
+        /// Other failures, each once.
+        public private(set) var errors: [Problem] = []
+
+        /// The tokens whose pushes were certainly not processed. A retry makes no duplicates.
+        public private(set) var unsent: [String] = []
+
+        /// Why they were not sent; nil if all were, or if that is unknown.
+        public let unsentReason: PushError?
+
+        /// The dead tokens among those that failed. Delete each that was not registered again after `timestamp`.
+        public private(set) var feedback: [Feedback] = []
+
+        /// How many seconds the gateway asked to wait before a retry.
+        public private(set) var retryAfter: Int?
+
+        private var retryTokens: [String] = []
+
+        init(of message: Message, _ outcomes: Outcomes) {
+            self.message = message
+            unsentReason = outcomes.unsentReason
+            for (token, outcome) in zip(message.tokens, outcomes) {
+                add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
+            }
+        }
+
+        /// Whether some pushes are worth a retry.
+        public var needsRetry: Bool { !retryTokens.isEmpty }
+
+        /// The same message to the tokens that are worth a retry, or nil if there are none. Its pushes keep their identities.
+        public func retry() -> Message? {
+            guard needsRetry else { return nil }
+            var message = self.message
+            message.tokens = retryTokens
+            return message
+        }
+
+        private mutating func add(_ outcome: Outcome, of token: String, reason: String) {
+            if outcome.isRetryable { retryTokens.append(token) }
+            if let seconds = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, Int(seconds)) }
+            switch outcome.verdict {
+            case .delivered: delivered += 1
+            case .safe: unsent.append(token)
+            case .pending: break
+            case .unknown: add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
+            case .rejected:
+                let status = Int(outcome.status)
+                let action = outcome.reason.action(status: outcome.status)
+                switch action {
+                case .failToken, .deleteToken:
+                    failed[token] = Failure(
+                        status: status,
+                        reason: reason,
+                        action: action,
+                        timestamp: outcome.timestamp
+                    )
+                    if action == .deleteToken { feedback.append(Feedback(token: token, timestamp: outcome.timestamp)) }
+                default: add(Problem(status: status, reason: reason, action: action))
+                }
+            }
+        }
+
+        private mutating func add(_ problem: Problem) {
+            if !errors.contains(problem) { errors.append(problem) }
+        }
+    }
+}
