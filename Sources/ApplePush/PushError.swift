@@ -27,6 +27,10 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let notHTTP2 = Self("notHTTP2")
         /// No provider token is available.
         public static let noProviderToken = Self("noProviderToken")
+        /// The only connection has no room for the push now: see ``HTTP2Configuration/isSingleConnection``.
+        public static let blocked = Self("blocked")
+        /// The only connection has ended: see ``HTTP2Configuration/isSingleConnection``.
+        public static let closed = Self("closed")
         /// No connection took the push in time.
         public static let timedOut = Self("timedOut")
         /// The task was cancelled, or its permit to send ended.
@@ -59,6 +63,17 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
 
 extension PushError {
     static let shutDown = PushError(.shutDown, "The session was shut down: make a new one to send more.")
+
+    static func blocked(_ gateway: Gateway) -> Self {
+        Self(
+            .blocked,
+            "The connection to \(gateway) has no room for the push now: send it again when others have ended."
+        )
+    }
+
+    static func closed(_ gateway: Gateway) -> Self {
+        Self(.closed, "The only connection to \(gateway) has ended: make another session to send more.")
+    }
 
     /// Why no connection to the gateway could be made.
     init(connectingTo gateway: Gateway, _ error: any Error) {

@@ -63,7 +63,8 @@ public struct RecordedBackend: Backend {
     /// The pushes that were sent so far.
     public var sent: [Sent] { tape.sent.withLock { $0 } }
 
-    /// Returns the answers at once. Without a permit in force, nothing is sent.
+    /// Returns the answers at once. Without a permit in force, nothing is sent. Malformed tokens are refused, as by the other
+    /// backends.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
@@ -80,6 +81,10 @@ public struct RecordedBackend: Backend {
         }
         var outcomes = Outcomes(repeating: .delivered, count: batch.count)
         for position in 0..<batch.count {
+            if batch.isMalformed(position) {
+                outcomes[position] = Outcome(.rejected, reason: .malformedToken)
+                continue
+            }
             switch answer(batch.token(of: position)) {
             case .delivered: break
             case .rejected(let status, let reason, let timestamp, let retryAfter):

@@ -7,14 +7,42 @@ public struct APNs: Sendable {
 
     /// Sends a message to each of its tokens.
     ///
-    /// - Throws: A `PushError` if the message cannot be encoded, or if nothing was sent: no connection could be made, none had
-    ///   room in time, or the task was cancelled. Later failures are in the result.
+    /// If the task is cancelled, no more pushes are sent: those that were not are in the result's `unsent`.
+    ///
+    /// - Throws: A `PushError` if the message cannot be encoded, or if nothing was sent: no connection could be made, or none
+    ///   had room in time. Later failures are in the result.
     public func send(_ message: Message) async throws(PushError) -> Result {
-        guard !message.tokens.isEmpty else { return Result(of: message, Outcomes(repeating: .delivered, count: 0)) }
-        let topic = connection.credential.topic(for: message.pushType)
-        let outcomes = await connection.deliver(try message.batch(topic: topic))
-        if let reason = outcomes.unsentReason, outcomes.areUnsent { throw reason }
+        let outcomes = try await outcomes(of: message)
+        if let reason = outcomes.unsentReason, outcomes.areUnsent, reason.code != .cancelled { throw reason }
         return Result(of: message, outcomes)
+    }
+
+    /// Sends a message to tokens that are read while it is sent, and returns the pushes in the order of the tokens: for more
+    /// tokens than should be in memory.
+    ///
+    /// ```swift
+    /// for try await push in apns.send(message, to: database.tokens()) where push.isDead { forget(push.token) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - message: What to send. Its own tokens are ignored.
+    ///   - tokens: The device tokens in hexadecimal digits.
+    ///   - atOnce: How many tokens are read ahead of the last push that the caller has seen.
+    public func send<Tokens: AsyncSequence>(
+        _ message: Message,
+        to tokens: Tokens,
+        atOnce: Int = 8000
+    ) -> PushSequence<Tokens> where Tokens.Element == String {
+        PushSequence(of: message, to: tokens, atOnce: atOnce, through: self)
+    }
+
+    /// The same for tokens of a sequence that computes them without waiting, such as a range of an array or lines of a file.
+    public func send<Tokens: Sequence>(
+        _ message: Message,
+        to tokens: Tokens,
+        atOnce: Int = 8000
+    ) -> PushSequence<TokensAtHand<Tokens>> where Tokens.Element == String {
+        send(message, to: TokensAtHand(tokens), atOnce: atOnce)
     }
 
     /// The dead tokens that a gateway of the legacy feedback service lists, such as `Gateway.feedback`. This needs a
@@ -23,6 +51,12 @@ public struct APNs: Sendable {
     /// - Throws: A `PushError` if no connection could be made. A later failure ends the list, and is its `failure`.
     public func feedback() async throws(PushError) -> FeedbackList {
         try await connection.feedback()
+    }
+
+    func outcomes(of message: Message) async throws(PushError) -> Outcomes {
+        if message.tokens.isEmpty { return Outcomes(repeating: .delivered, count: 0) }
+        let topic = connection.credential.topic(for: message.pushType)
+        return await connection.deliver(try message.batch(topic: topic))
     }
 }
 

@@ -17,6 +17,11 @@ extension APNs {
             self.isSingleUse = isSingleUse
         }
 
+        /// Connects, so that the next pushes are sent without delay. If no connection can be made, the next `send` says why.
+        public func prepare() async {
+            if !isSingleUse { await backend.prepare(for: gateway, with: credential) }
+        }
+
         /// Sends every push of the batch, and returns an outcome for each: for senders of very many.
         public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
             guard isSingleUse else { return await backend.deliver(batch, to: gateway, with: credential) }

@@ -24,9 +24,13 @@ extension APNs {
         }
 
         private let message: Message
+        private let outcomes: Outcomes
 
         /// How many pushes APNs accepted.
         public private(set) var delivered = 0
+
+        /// How many pushes have an unknown outcome: the connection ended before an answer.
+        public private(set) var unknown = 0
 
         /// The tokens that failed permanently, and why.
         public private(set) var failed: [String: Failure] = [:]
@@ -50,11 +54,18 @@ extension APNs {
 
         init(of message: Message, _ outcomes: Outcomes) {
             self.message = message
+            self.outcomes = outcomes
             unsentReason = outcomes.unsentReason
             for (token, outcome) in zip(message.tokens, outcomes) {
                 add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
             }
         }
+
+        /// Every push, in the order of the tokens: its identity, answer and reason.
+        public var pushes: [Push] { Push.all(of: message, outcomes) }
+
+        /// Whether the task was cancelled before everything was sent.
+        public var isCancelled: Bool { unsentReason?.code == .cancelled }
 
         /// Whether some pushes are worth a retry.
         public var needsRetry: Bool { !retryTokens.isEmpty }
@@ -74,7 +85,9 @@ extension APNs {
             case .delivered: delivered += 1
             case .safe: unsent.append(token)
             case .pending: break
-            case .unknown: add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
+            case .unknown:
+                unknown += 1
+                add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
             case .rejected:
                 let status = Int(outcome.status)
                 let action = outcome.reason.action(status: outcome.status)
@@ -95,5 +108,24 @@ extension APNs {
         private mutating func add(_ problem: Problem) {
             if !errors.contains(problem) { errors.append(problem) }
         }
+    }
+}
+
+extension APNs.Result: CustomStringConvertible {
+    /// A line for logs: `997 delivered, 2 failed (410 Unregistered), 1 not sent (timedOut)`.
+    public var description: String {
+        var parts = ["\(delivered) delivered"]
+        if !failed.isEmpty {
+            parts.append("\(failed.count) failed (\(Self.list(failed.values.map { ($0.status, $0.reason) })))")
+        }
+        if !unsent.isEmpty { parts.append("\(unsent.count) not sent" + (unsentReason.map { " (\($0.code))" } ?? "")) }
+        if unknown > 0 { parts.append("\(unknown) with unknown outcome") }
+        let others = errors.filter { $0.status != 0 }.map { ($0.status, $0.reason) }
+        if !others.isEmpty { parts.append("errors: " + Self.list(others)) }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func list(_ answers: [(status: Int, reason: String)]) -> String {
+        Set(answers.map { $0.status == 0 ? $0.reason : "\($0.status) \($0.reason)" }).sorted().joined(separator: ", ")
     }
 }

@@ -33,3 +33,27 @@ extension APNs {
         public func shutdown() async { await backend.shutdown() }
     }
 }
+
+extension APNs {
+    /// Lends a session, and shuts it down when the closure has returned or thrown.
+    ///
+    /// ```swift
+    /// try await APNs.withSession { session in
+    ///     try await APNs(session.connection(to: .production, credential: credential)).send(message)
+    /// }
+    /// ```
+    public static func withSession<Value, Failure: Error>(
+        backend: any Backend = HTTP2Backend(),
+        _ body: (Session) async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let session = Session(backend: backend)
+        do {
+            let value = try await body(session)
+            await session.shutdown()
+            return value
+        } catch {
+            await session.shutdown()
+            throw error
+        }
+    }
+}

@@ -133,6 +133,9 @@ extension PushBatch {
         String(decoding: bytes[pushes[position].token.range], as: UTF8.self)
     }
 
+    /// Whether the token of the push at that position is not 1 to 256 bytes in hexadecimal: such a push is not sent.
+    public func isMalformed(_ position: Int) -> Bool { pushes[position].isMalformed }
+
     /// The identity of the push at that position.
     public func id(of position: Int) -> PushID { pushes[position].id }
 

@@ -17,7 +17,12 @@ public final class BinaryBackend: Backend {
     /// A backend on loops of another owner.
     package init(_ configuration: BinaryConfiguration, loops: EventLoopGroup?) {
         self.configuration = configuration
-        pools = ConnectionPools(configuration.pool, threads: configuration.threads, on: loops) { _ in
+        pools = ConnectionPools(
+            configuration.pool,
+            threads: configuration.threads,
+            observer: configuration.observer,
+            on: loops
+        ) { _ in
             BinaryWire(configuration)
         }
     }

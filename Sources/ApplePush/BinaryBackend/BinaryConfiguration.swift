@@ -31,13 +31,19 @@ public struct BinaryConfiguration: Sendable {
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     public var idleTimeout: Duration = .seconds(300)
+    /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
+    /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.
+    public var isSingleConnection = false
+    /// Is told what connections do and what becomes of pushes.
+    public var observer: (any APNs.Observer)?
 
     /// The values that fit a gateway like Apple's was.
     public init() {}
 
     var pool: ConnectionPool.Limits {
         ConnectionPool.Limits(
-            connections: connections,
+            connections: isSingleConnection ? 1 : connections,
+            isSingle: isSingleConnection,
             connectTimeout: connectTimeout,
             handshakeTimeout: handshakeTimeout,
             unacknowledgedTimeout: writeTimeout,

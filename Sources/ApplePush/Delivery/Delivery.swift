@@ -21,7 +21,7 @@ struct Delivery {
     let serial: Int
     let batch: PushBatch
     let permit: SendingPermit?
-    private let arrived: MonotonicInstant
+    let arrived: MonotonicInstant
     /// After how long the caller gets the outcomes that there are.
     private let returnInterval: Duration?
     /// When that is; far in the future once it has them.
@@ -142,6 +142,8 @@ struct Delivery {
         outcomes.note(reason)
         end(position, OutcomeRules.outcome(of: .neverSubmitted))
     }
+
+    mutating func identified(_ position: Int, as uniqueID: PushID) { outcomes.setUniqueID(uniqueID, at: position) }
 
     /// Lets an answer keep the text of its reason in the outcomes.
     mutating func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&outcomes) }

@@ -48,6 +48,9 @@ final class DeliveryQueue {
     /// When `passed` must be called. A lower bound, so that an end or a longer permit costs nothing.
     private(set) var nextDue = MonotonicInstant.distantFuture
 
+    /// Is told the outcomes of each delivery when all of it has ended, and how long that took.
+    var onEnd: ((Outcomes, Duration) -> Void)?
+
     /// How many pushes the gateway takes at a time, as far as is known: returned with each delivery.
     var capacity: Int?
 
@@ -66,7 +69,10 @@ final class DeliveryQueue {
         onCancel: @escaping @Sendable () -> Void = {},
         complete: @escaping (Delivered) -> Void
     ) {
-        if delivery.state == .ended { return complete(Delivered(delivery.outcomes, capacity: capacity)) }
+        if delivery.state == .ended {
+            onEnd?(delivery.outcomes, .zero)
+            return complete(Delivered(delivery.outcomes, capacity: capacity))
+        }
         let entry = Entry(delivery: delivery, complete: complete, onCancel: onCancel)
         let number = free.popLast() ?? Int32(entries.count)
         if Int(number) == entries.count { entries.append(entry) } else { entries[Int(number)] = entry }
@@ -99,6 +105,11 @@ final class DeliveryQueue {
         let index = Int(push.delivery)
         entries[index].delivery.end(Int(push.position), outcome)
         if entries[index].delivery.state == .ended { finish(push.delivery) }
+    }
+
+    /// The sandbox has given a push an identity of its own.
+    func identified(_ push: QueuedPush, as uniqueID: PushID) {
+        entries[Int(push.delivery)].delivery.identified(Int(push.position), as: uniqueID)
     }
 
     /// What an answer means for a push, with the text of its reason kept in the outcomes.
@@ -184,6 +195,7 @@ final class DeliveryQueue {
         numbers[entry.delivery.serial] = nil
         free.append(number)
         if let permit = entry.delivery.permit { permits.remove(permit) }
+        onEnd?(entry.delivery.outcomes, .now - entry.delivery.arrived)
         entry.complete?(Delivered(entry.delivery.outcomes, capacity: capacity))
         entry.rest?.end(with: entry.delivery.outcomes)
     }

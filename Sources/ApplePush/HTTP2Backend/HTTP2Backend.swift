@@ -16,7 +16,12 @@ public final class HTTP2Backend: Backend {
     /// A backend on loops of another owner.
     package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup?) {
         self.configuration = configuration
-        pools = ConnectionPools(configuration.pool, threads: configuration.threads, on: loops) { gateway in
+        pools = ConnectionPools(
+            configuration.pool,
+            threads: configuration.threads,
+            observer: configuration.observer,
+            on: loops
+        ) { gateway in
             HTTP2Wire(gateway, configuration)
         }
     }

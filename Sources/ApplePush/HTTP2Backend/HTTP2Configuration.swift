@@ -29,6 +29,11 @@ public struct HTTP2Configuration: Sendable {
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     public var idleTimeout: Duration = .seconds(300)
+    /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
+    /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.
+    public var isSingleConnection = false
+    /// Is told what connections do and what becomes of pushes.
+    public var observer: (any APNs.Observer)?
 
     /// The values that fit Apple's gateway.
     public init() {}
@@ -36,7 +41,8 @@ public struct HTTP2Configuration: Sendable {
     var pool: ConnectionPool.Limits {
         let shortest = min(requestTimeout, totalTimeout, settingsTimeout, pingTimeout)
         return ConnectionPool.Limits(
-            connections: connections,
+            connections: isSingleConnection ? 1 : connections,
+            isSingle: isSingleConnection,
             connectTimeout: connectTimeout,
             handshakeTimeout: handshakeTimeout,
             unacknowledgedTimeout: writeTimeout + pingTimeout,

@@ -31,6 +31,7 @@ extension HTTP2Conversation {
     }
 
     private func answered(_ push: QueuedPush, _ answer: Answer) {
+        if answer.hasField(0) { identify(push, by: answer) }
         // Nearly every answer is this one, and it has no body.
         if answer.status == 200 {
             isAccepted = true
@@ -52,6 +53,14 @@ extension HTTP2Conversation {
         } else {
             deliveries.end(push, outcome)
         }
+    }
+
+    /// The sandbox sends `apns-unique-id` with each answer, production never.
+    private func identify(_ push: QueuedPush, by answer: Answer) {
+        let id = session.withField(0, of: answer) { value in
+            PushID(String(decoding: value.byteOffsets.map { value[byte: $0] }, as: UTF8.self))
+        }
+        if let id { deliveries.identified(push, as: id) }
     }
 
     /// Does what a rejection asks of the connection. True if the push is to be sent again at once.

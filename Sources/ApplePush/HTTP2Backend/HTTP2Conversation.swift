@@ -43,7 +43,9 @@ final class HTTP2Conversation: Conversation {
         requestTimeout: Duration,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
-        session = try ClientSession()
+        var settings = ClientSettings()
+        settings.keptFields = ["apns-unique-id"]
+        session = try ClientSession(settings)
         self.deliveries = deliveries
         self.requestTimeout = requestTimeout
         expectedAnswers = terms.expectedAnswers

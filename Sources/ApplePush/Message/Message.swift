@@ -172,14 +172,16 @@ extension APNs.Message {
             collapseID: collapseID.span.bytes
         )
         for token in tokens {
-            let token = Array(token.utf8)
-            let id = unsafe PushID.derived(
-                installation: (self.id.high, self.id.low),
-                message: 0,
-                token: token.span.bytes
-            )
-            unsafe batch.addPush(token: token.span.bytes, heading: heading, id: id)
+            let bytes = Array(token.utf8)
+            unsafe batch.addPush(token: bytes.span.bytes, heading: heading, id: pushID(for: token))
         }
         return batch
+    }
+
+    /// The identity of the push to a token: the same in each retry.
+    func pushID(for token: String) -> PushID {
+        let token = Array(token.utf8)
+        // A span of an array that stays alive and unchanged through the call.
+        return unsafe PushID.derived(installation: (id.high, id.low), message: 0, token: token.span.bytes)
     }
 }

@@ -11,6 +11,9 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// Why pushes were not sent for another reason: no room in time, a cancelled task, a permit that ended.
     public var withheld: PushError?
 
+    /// What the sandbox sent with its answers, by position.
+    private var uniqueIDs: [Int: PushID] = [:]
+
     /// Why some pushes were not sent.
     public var unsentReason: PushError? { connectFailure ?? withheld }
 
@@ -36,6 +39,13 @@ public struct Outcomes: Sendable, RandomAccessCollection {
         get { outcomes[position] }
         set { outcomes[position] = newValue }
     }
+
+    /// The header `apns-unique-id` of the answer to the push at that position: its identity in Apple's push console. Only the
+    /// sandbox sends it.
+    public func uniqueID(at position: Int) -> PushID? { uniqueIDs.isEmpty ? nil : uniqueIDs[position] }
+
+    /// Notes the unique identity of the push at that position.
+    public mutating func setUniqueID(_ id: PushID, at position: Int) { uniqueIDs[position] = id }
 
     /// The name of a reason: from the table, or as the gateway wrote it.
     public func text(of reason: Reason) -> String {

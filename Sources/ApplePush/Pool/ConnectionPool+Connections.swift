@@ -38,6 +38,7 @@ extension ConnectionPool {
             self.assumeIsolated { $0.ready(id, interest) }
         }
         meter.opened()
+        observer?.connectionOpened(to: gateway)
         var stream: TLSStream? = consume stream
         change(id, at: .now) { connection in
             if let stream = stream.take() { connection.connected(by: stream, at: .now) }

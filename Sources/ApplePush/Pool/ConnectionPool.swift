@@ -10,6 +10,8 @@ actor ConnectionPool {
     /// What holds for a pool, whatever its connections speak.
     struct Limits {
         var connections: Int
+        /// The connection is not replaced, and no push waits for room.
+        var isSingle = false
         /// For one of the gateway's addresses.
         var connectTimeout: Duration
         var handshakeTimeout: Duration
@@ -29,6 +31,7 @@ actor ConnectionPool {
     let wire: any Wire
     let limits: Limits
     let meter: TrafficMeter
+    let observer: (any APNs.Observer)?
     let deliveries: DeliveryQueue
     private var state: PoolState<SystemRandomNumberGenerator>
     private var connections: [PushConnection] = []
@@ -56,6 +59,7 @@ actor ConnectionPool {
         _ wire: any Wire,
         _ limits: Limits,
         meter: TrafficMeter,
+        observer: (any APNs.Observer)? = nil,
         on loop: EventLoop
     ) {
         self.gateway = gateway
@@ -63,12 +67,19 @@ actor ConnectionPool {
         self.wire = wire
         self.limits = limits
         self.meter = meter
+        self.observer = observer
         self.loop = loop
         deliveries = DeliveryQueue(waitingTimeout: limits.waitingTimeout)
+        if let observer {
+            deliveries.onEnd = { outcomes, duration in
+                observer.deliveryEnded(APNs.EndedDelivery(gateway: gateway, duration: duration, outcomes: outcomes))
+            }
+        }
         state = PoolState(
             to: gateway,
             usesTokens: credential.identity == nil,
             connections: limits.connections,
+            isSingle: limits.isSingle,
             idleTimeout: limits.idleTimeout,
             random: SystemRandomNumberGenerator()
         )
@@ -261,8 +272,17 @@ actor ConnectionPool {
         let watch = watches.removeValue(forKey: id)
         if let watch { loop.cancel(watch) }
         meter.ended(end, wasOpen: watch != nil)
-        guard let address = connection.address else { return }
         let answered = connection.conversation.life.answered
+        observer?.connectionEnded(
+            APNs.EndedConnection(
+                gateway: gateway,
+                wasOpen: watch != nil,
+                answered: answered,
+                reason: end.name,
+                error: end.kind == .ours ? nil : end.error(of: gateway)
+            )
+        )
+        guard let address = connection.address else { return }
         if end.isAddressAtFault(answered: answered) {
             addresses.failed([address], at: now)
         } else if answered > 0 {

@@ -26,6 +26,7 @@ final class ConnectionPools: Sendable {
     private let limits: ConnectionPool.Limits
     private let threads: Int
     private let ownsLoops: Bool
+    private let observer: (any APNs.Observer)?
     private let wire: @Sendable (Gateway) -> any Wire
     private let state: Guarded<State>
     private let meter = TrafficMeter()
@@ -34,11 +35,13 @@ final class ConnectionPools: Sendable {
     init(
         _ limits: ConnectionPool.Limits,
         threads: Int,
+        observer: (any APNs.Observer)?,
         on loops: EventLoopGroup?,
         wire: @escaping @Sendable (Gateway) -> any Wire
     ) {
         self.limits = limits
         self.threads = max(1, threads)
+        self.observer = observer
         self.wire = wire
         ownsLoops = loops == nil
         state = Guarded(State(loops: loops))
@@ -137,7 +140,15 @@ final class ConnectionPools: Sendable {
                 return pool
             }
             let loop = try nextLoop(&state)
-            let pool = ConnectionPool(to: gateway, with: credential, wire(gateway), limits, meter: meter, on: loop)
+            let pool = ConnectionPool(
+                to: gateway,
+                with: credential,
+                wire(gateway),
+                limits,
+                meter: meter,
+                observer: observer,
+                on: loop
+            )
             state.pools[key] = pool
             state.calls += 1
             return pool

@@ -24,6 +24,9 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     private let gateway: Gateway
     private let usesTokens: Bool
+    /// The first connection is the only one, and no push waits for room on it.
+    private let isSingle: Bool
+    private var hasDialed = false
     private let idleTimeout: Duration
     private var random: Random
     private(set) var roster: ConnectionRoster
@@ -43,9 +46,17 @@ struct PoolState<Random: RandomNumberGenerator> {
     private var shares: [ConnectionRoster.Share] = []
     private var actions: ArraySlice<Action> = []
 
-    init(to gateway: Gateway, usesTokens: Bool, connections: Int, idleTimeout: Duration, random: Random) {
+    init(
+        to gateway: Gateway,
+        usesTokens: Bool,
+        connections: Int,
+        isSingle: Bool = false,
+        idleTimeout: Duration,
+        random: Random
+    ) {
         self.gateway = gateway
         self.usesTokens = usesTokens
+        self.isSingle = isSingle
         self.idleTimeout = idleTimeout
         self.random = random
         roster = ConnectionRoster(limit: connections)
@@ -102,6 +113,10 @@ struct PoolState<Random: RandomNumberGenerator> {
         if isPreparing, mayAuthorize(at: now), roster.hasRoom { preparationEnded() }
         if waiting == 0 { closeIdle() }
         let expected = waiting + (isPreparing ? 1 : 0)
+        if isSingle, hasDialed {
+            if expected > 0, let failure = singleConnectionFailure { giveUpWaiting(failure) }
+            return
+        }
         while true {
             switch roster.dial(waiting: expected, at: now, using: &random) {
             case .no: return
@@ -109,6 +124,7 @@ struct PoolState<Random: RandomNumberGenerator> {
                 dialDue = time
                 return
             case .now(let id):
+                hasDialed = true
                 let terms = ConversationTerms(
                     acceptanceLimit: acceptanceLimit,
                     authorization: authorizations.current,
@@ -117,6 +133,12 @@ struct PoolState<Random: RandomNumberGenerator> {
                 actions.append(.dial(id, terms))
             }
         }
+    }
+
+    /// Why what waits does not go over the only connection; nil: it is being made, or proves itself.
+    private var singleConnectionFailure: PushError? {
+        guard roster.hasUsable else { return .closed(gateway) }
+        return roster.members.contains { $0.phase == .dialing || $0.phase == .proving } ? nil : .blocked(gateway)
     }
 
     /// Nothing waits: idle connections that are old, or whose credential was replaced, are no longer needed.

@@ -53,6 +53,9 @@ package struct Answer: Sendable {
     let body: ByteRange
     let fields: KeptFields
 
+    /// Whether that kept field came; `index` counts in ``ClientSettings/keptFields``.
+    package func hasField(_ index: Int) -> Bool { fields[index].count > 0 }
+
     /// The length of the body, as far as it was kept.
     package var bodyCount: Int { Int(body.count) }
 }

@@ -136,4 +136,39 @@ import Testing
         for await report in try await APNs(connection).feedback() { reports.append(report) }
         #expect(reports == [report])
     }
+
+    @Test func `a result lists every push with its identity, status and reason`() async throws {
+        let (message, result, backend) = try await send(
+            ["a1", "b2", "c3", "d4", "zz"],
+            ["b2": .rejected(410, "Unregistered", timestamp: 7), "c3": .safe, "d4": .unknown]
+        )
+        #expect(result.pushes.map(\.token) == message.tokens)
+        #expect(result.pushes.prefix(4).map(\.id) == backend.sent.map(\.id))
+        #expect(result.pushes.map(\.status) == [200, 410, 0, 0, 0])
+        #expect(result.pushes.map(\.reason) == [nil, "Unregistered", nil, nil, "MalformedToken"])
+        #expect(result.pushes.map(\.isDead) == [false, true, false, false, false])
+        #expect(result.pushes.map(\.isRetryable) == [false, false, true, true, false])
+        #expect(result.pushes.map(\.unsentReason?.code) == [nil, nil, .unreachable, nil, nil])
+        #expect((result.delivered, result.failed.count, result.unsent.count, result.unknown) == (1, 2, 1, 1))
+    }
+
+    @Test func `a result and its pushes describe themselves in a line`() async throws {
+        let (_, result, _) = try await send(
+            ["a1", "b2", "c3", "d4", "e5"],
+            [
+                "b2": .rejected(410, "Unregistered"), "c3": .safe, "d4": .unknown,
+                "e5": .rejected(503, "ServiceUnavailable"),
+            ]
+        )
+        #expect(
+            "\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 not sent (unreachable), "
+                + "1 with unknown outcome, errors: 503 ServiceUnavailable"
+        )
+        #expect(
+            result.pushes.map { "\($0)" } == [
+                "a1… delivered", "b2… 410 Unregistered", "c3… not sent: unreachable", "d4… outcome unknown",
+                "e5… 503 ServiceUnavailable",
+            ]
+        )
+    }
 }

@@ -86,6 +86,24 @@ import Testing
         }
     }
 
+    @Test(arguments: SimulatorConfiguration.Environment.allCases)
+    func `the sandbox gives each push an identity for Apple's push console`(
+        environment: SimulatorConfiguration.Environment
+    ) async throws {
+        try await withSimulator {
+            $0.environment = environment
+            $0.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
+        } _: { simulator, gateway, backend in
+            let connection = Session(backend: backend).connection(to: gateway, credential: try certificate(simulator))
+            let tokens = [token(1), "dead" + token(1).dropFirst(4), token(3)]
+            let result = try await APNs(connection).send(try Message(tokens: tokens, alert: "Hello"))
+            let ids = result.pushes.map(\.uniqueID)
+            #expect(ids.compactMap { $0 }.count == (environment == .sandbox ? 3 : 0))
+            #expect(Set(ids).count == (environment == .sandbox ? 3 : 1))
+            #expect(zip(ids, result.pushes).allSatisfy { $0 != $1.id })
+        }
+    }
+
     @Test func `what the simulator rejects is rejected with its reason`() async throws {
         try await withSimulator {
             $0.answers = [

@@ -6,6 +6,8 @@ import CarillonIO
 /// A batch on its way to the gateway, in two turns, as streams become free. What has not been sent when the permit ends is
 /// safe.
 final class SimulatedDelivery {
+    /// Unique for its worker.
+    private let number: Int
     private let jobs: ClaimedJobs
     private unowned let worker: SimulatedWorker
     private let permit: SendingPermit
@@ -15,7 +17,8 @@ final class SimulatedDelivery {
     private var report: ((Outcomes, Bool) -> Void)?
     private var listener: ((Outcomes) -> Void)?
 
-    init(_ jobs: ClaimedJobs, from worker: SimulatedWorker) {
+    init(_ number: Int, of jobs: ClaimedJobs, from worker: SimulatedWorker) {
+        self.number = number
         self.jobs = jobs
         self.worker = worker
         permit = worker.permit
@@ -88,7 +91,7 @@ final class SimulatedDelivery {
     }
 
     private func tell() {
-        worker.airborne[jobs.id] = nil
+        worker.airborne[number] = nil
         if let report {
             self.report = nil
             report(outcomes, true)

@@ -34,9 +34,10 @@ extension SimulatedWorker {
                 return .released
             }
         case .deliver(let jobs, _):
-            let delivery = SimulatedDelivery(jobs, from: self)
+            deliveries += 1
+            let delivery = SimulatedDelivery(deliveries, of: jobs, from: self)
             way.delivery = delivery
-            airborne[jobs.id] = delivery
+            airborne[deliveries] = delivery
             delivery.begin { outcomes, hasEnded in
                 self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
             }

@@ -20,8 +20,9 @@ final class SimulatedWorker {
     private var stoppedUntil: Int64 = 0
     private var waiting: [(SimulatedLink) -> Void] = []
     private var waitingForLifeline: [(SimulatedLink) -> Void] = []
-    /// What is with the backend, by the claim.
-    var airborne: [Int64: SimulatedDelivery] = [:]
+    /// What is with the backend, by the delivery's number. A database that has crashed may give a claim's number again.
+    var airborne: [Int: SimulatedDelivery] = [:]
+    var deliveries = 0
 
     init(_ simulation: Simulation, _ options: WorkerOptions) {
         self.simulation = simulation
@@ -308,7 +309,7 @@ final class SimulatedWorker {
         dispatch()
         after(state.options.drainTimeout) {
             guard self.state.giveUpRequested() else { return }
-            for claim in self.airborne.keys.sorted() { self.airborne[claim]?.giveUp() }
+            for number in self.airborne.keys.sorted() { self.airborne[number]?.giveUp() }
             self.dispatch()
             self.after(.milliseconds(800)) { self.end() }
         }

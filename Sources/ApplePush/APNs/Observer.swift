@@ -1,0 +1,51 @@
+extension APNs {
+    /// Is told what connections do and what becomes of pushes, for logs and metrics: see ``HTTP2Configuration/observer``.
+    ///
+    /// Its methods are called on the thread that carries the connections, so they must return at once: count, or hand over to
+    /// a stream. Each of them does nothing by default.
+    public protocol Observer: Sendable {
+        /// A connection was opened.
+        func connectionOpened(to gateway: Gateway)
+
+        /// A connection has ended, or could not be made.
+        func connectionEnded(_ end: EndedConnection)
+
+        /// A delivery has ended: every push of a message or a batch has its outcome.
+        func deliveryEnded(_ delivery: EndedDelivery)
+    }
+
+    /// A connection that has ended, or could not be made.
+    public struct EndedConnection: Sendable {
+        /// To which gateway.
+        public let gateway: Gateway
+        /// Whether it was open: the TLS handshake had succeeded.
+        public let wasOpen: Bool
+        /// How many pushes were answered on it.
+        public let answered: Int
+        /// A word for the reason, for metrics: `idle`, `closed`, `broken`, `refused`, `unconnected`, …
+        public let reason: String
+        /// Why it ended; nil if it was no longer needed.
+        public let error: PushError?
+    }
+
+    /// A delivery of which every push has its outcome.
+    public struct EndedDelivery: Sendable {
+        /// To which gateway.
+        public let gateway: Gateway
+        /// From the call to the last outcome.
+        public let duration: Duration
+        /// The outcomes, in the order of the pushes.
+        public let outcomes: Outcomes
+    }
+}
+
+extension APNs.Observer {
+    /// Does nothing.
+    public func connectionOpened(to gateway: Gateway) {}
+
+    /// Does nothing.
+    public func connectionEnded(_ end: APNs.EndedConnection) {}
+
+    /// Does nothing.
+    public func deliveryEnded(_ delivery: APNs.EndedDelivery) {}
+}

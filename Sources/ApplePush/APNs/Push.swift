@@ -1,0 +1,63 @@
+extension APNs {
+    /// One push of a message: to whom it went, and what became of it.
+    public struct Push: Sendable {
+        /// The device token.
+        public let token: String
+
+        /// The identity that it carried: the header `apns-id`.
+        public let id: PushID
+
+        /// What became of it.
+        public let outcome: Outcome
+
+        /// Apple's name of the reason if APNs rejected it.
+        public let reason: String?
+
+        /// The identity under which Apple's push console lists it: the header `apns-unique-id`. Only the sandbox sends it.
+        public let uniqueID: PushID?
+
+        /// Why it was not sent, if it was not.
+        public let unsentReason: PushError?
+
+        /// Whether APNs accepted it.
+        public var isDelivered: Bool { outcome.verdict == .delivered }
+
+        /// Whether the token is dead: delete it, unless it was registered again after `outcome.timestamp`.
+        public var isDead: Bool { outcome.action == .deleteToken }
+
+        /// Whether it is worth a retry.
+        public var isRetryable: Bool { outcome.isRetryable }
+
+        /// The status of the answer; 0: there was none.
+        public var status: Int { Int(outcome.status) }
+
+        /// Those of a message, in the order of its tokens.
+        static func all(of message: Message, _ outcomes: Outcomes) -> [Self] {
+            message.tokens.indices.map { Self(to: message.tokens[$0], of: message, outcomes, at: $0) }
+        }
+
+        private init(to token: String, of message: Message, _ outcomes: Outcomes, at position: Int) {
+            self.token = token
+            id = message.pushID(for: token)
+            outcome = outcomes[position]
+            reason = outcome.verdict == .rejected ? outcomes.text(of: outcome.reason) : nil
+            uniqueID = outcomes.uniqueID(at: position)
+            unsentReason = outcome.verdict == .safe ? outcomes.unsentReason : nil
+        }
+    }
+}
+
+extension APNs.Push: CustomStringConvertible {
+    /// A line for logs: `a1b2… 410 Unregistered`. The token is shortened.
+    public var description: String {
+        let end =
+            switch outcome.verdict {
+            case .delivered: "delivered"
+            case .rejected: "\(status) \(reason ?? "")"
+            case .safe: "not sent: \(unsentReason?.code.description ?? "the connection ended")"
+            case .unknown: "outcome unknown"
+            case .pending: "pending"
+            }
+        return token.prefix(8) + "… " + end
+    }
+}
