@@ -47,6 +47,7 @@ test: packages ## run every test that a commit must pass
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(TEST_FLAGS)
+	@SWIFT='$(SWIFT)' bash .ci/outside
 
 fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
 	$(SWIFT) build --build-tests

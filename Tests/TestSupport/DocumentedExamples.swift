@@ -21,11 +21,14 @@ package struct DocumentedExamples {
         self.all = all
     }
 
-    /// The first line of each example whose lines do not stand in that file, one after the other.
-    package func missing(from file: String) throws -> [String] {
-        let lines = Self.lines(of: try String(contentsOfFile: file, encoding: .utf8))
+    /// The first line of each example whose lines do not stand in a file of that folder, one after the other.
+    package func missing(from folder: String) throws -> [String] {
+        let place = GeneratedPage(folder).file
+        let files = try FileManager.default.contentsOfDirectory(atPath: place).map { file in
+            Self.lines(of: try String(contentsOfFile: place + "/" + file, encoding: .utf8))
+        }
         return all.filter { example in
-            !lines.indices.contains { lines[$0...].starts(with: example) }
+            !files.contains { lines in lines.indices.contains { lines[$0...].starts(with: example) } }
         }.map { $0.first ?? "" }
     }
 

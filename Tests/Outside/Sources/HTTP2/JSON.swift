@@ -1,0 +1,5 @@
+/// A name that ApplePush has too.
+public enum JSON {
+    /// `null`
+    case null
+}
