@@ -95,6 +95,7 @@ struct HTTP2Wire: Wire {
             life: life,
             watch: configuration.watch,
             requestTimeout: configuration.requestTimeout,
+            topicBindingAge: configuration.topicBindingAge,
             at: now
         )
     }

@@ -29,6 +29,9 @@ public struct HTTP2Configuration: Sendable {
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     public var idleTimeout: Duration = .seconds(300)
+    /// The age from which on a connection is replaced when a topic is refused on it, and the push is sent again. Apple binds the
+    /// topics of a signing key to a connection at its first push, so an app that was added to the key later is refused there.
+    public var topicBindingAge: Duration = .seconds(60)
     /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
     /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.
     public var isSingleConnection = false

@@ -18,7 +18,7 @@ extension HTTP2Conversation {
                 hasAnswer = true
                 answers.answered(after: watch.lastHeard.nanoseconds - written.nanoseconds)
                 ended += 1
-                answered(push, answer)
+                answered(push, answer, at: now)
             case .ended(let tag, let ending):
                 guard let push = inFlight.remove(tag) else { break }
                 ended += 1
@@ -30,7 +30,7 @@ extension HTTP2Conversation {
         if hasAnswer { deliveries.answered(at: now) }
     }
 
-    private func answered(_ push: QueuedPush, _ answer: Answer) {
+    private func answered(_ push: QueuedPush, _ answer: Answer, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
         // Nearly every answer is this one, and it has no body.
         if answer.status == 200 {
@@ -48,7 +48,7 @@ extension HTTP2Conversation {
                 )
             }
         }
-        if follow(outcome) {
+        if follow(outcome, at: now) {
             deliveries.takeBack(push)
         } else {
             deliveries.end(push, outcome)
@@ -64,8 +64,14 @@ extension HTTP2Conversation {
     }
 
     /// Does what a rejection asks of the connection. True if the push is to be sent again at once.
-    private func follow(_ outcome: Outcome) -> Bool {
+    private func follow(_ outcome: Outcome, at now: MonotonicInstant) -> Bool {
         switch outcome.action {
+        case .failTopic where isBoundEarlier(at: now),
+            .failToken where outcome.reason.isAboutTopic && isBoundEarlier(at: now):
+            isAccepted = true
+            life.wasAnswered(isOfUse: true)
+            life.retire(.usedUp)
+            return true
         case .renewProviderToken:
             life.wasAnswered(isOfUse: true)
             return renewToken()
@@ -80,6 +86,11 @@ extension HTTP2Conversation {
             life.wasAnswered(isOfUse: true)
         }
         return false
+    }
+
+    /// The topics of the signing key may have changed since the connection's first push. A young connection knows them.
+    private func isBoundEarlier(at now: MonotonicInstant) -> Bool {
+        authorization != nil && life.age(at: now) > topicBindingAge
     }
 
     /// The provider token is too old, and the next one needs another connection. False if this token was a renewed one.

@@ -16,6 +16,7 @@ final class HTTP2Conversation: Conversation {
     let session: ClientSession
     let deliveries: DeliveryQueue
     private let requestTimeout: Duration
+    let topicBindingAge: Duration
     private let expectedAnswers: Int?
     private var budget: FrameBudget
     var inFlight = InFlightTable()
@@ -41,6 +42,7 @@ final class HTTP2Conversation: Conversation {
         life: ConnectionLife.Limits,
         watch: HTTP2Watch.Limits,
         requestTimeout: Duration,
+        topicBindingAge: Duration,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
         var settings = ClientSettings()
@@ -48,6 +50,7 @@ final class HTTP2Conversation: Conversation {
         session = try ClientSession(settings)
         self.deliveries = deliveries
         self.requestTimeout = requestTimeout
+        self.topicBindingAge = topicBindingAge
         expectedAnswers = terms.expectedAnswers
         authorization = terms.authorization
         isAccepted = terms.acceptanceLimit == nil

@@ -25,6 +25,7 @@ struct ConnectionLife {
     private(set) var phase = Phase.connecting
     private let limits: Limits
     private var writing: Deadline
+    private var connectedAt = MonotonicInstant.distantFuture
     private var oldAt = MonotonicInstant.distantFuture
     private var lateInARow = 0
     /// It should end when another has taken its place.
@@ -51,6 +52,8 @@ struct ConnectionLife {
         }
     }
 
+    func age(at now: MonotonicInstant) -> Duration { now - connectedAt }
+
     /// When `passed` must be called, if nothing happens before.
     var due: MonotonicInstant { isClosed ? .distantFuture : min(writing.due, isOld ? .distantFuture : oldAt) }
 
@@ -59,6 +62,7 @@ struct ConnectionLife {
     mutating func connected(at now: MonotonicInstant) {
         guard phase == .connecting else { return }
         phase = .opening
+        connectedAt = now
         oldAt = now + limits.age
     }
 

@@ -43,6 +43,7 @@ final class ConversationFuzz {
             life: configuration.life,
             watch: configuration.watch,
             requestTimeout: .seconds(10),
+            topicBindingAge: .seconds(60),
             at: now
         )
     }
