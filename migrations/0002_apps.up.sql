@@ -155,8 +155,8 @@ BEGIN
     NEW.updated_at := now();
     IF OLD.paused AND NOT NEW.paused THEN
         NEW.paused_reason := NULL;
-        UPDATE carillon.breakers b SET closed_at = now(), (closed_bad_tokens, closed_pushes) = (
-            SELECT coalesce(sum(t.bad_tokens), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.activity t
+        UPDATE carillon.breakers b SET closed_at = now(), (closed_bad, closed_pushes) = (
+            SELECT coalesce(sum(t.bad_tokens + t.bad_topics), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.activity t
             WHERE t.minute = date_trunc('minute', now()) AND t.app_id = NEW.id)
         WHERE b.app_id = NEW.id AND b.closed_at IS NULL;
     END IF;

@@ -109,6 +109,7 @@ CREATE TABLE carillon.activity (
     expired    bigint NOT NULL DEFAULT 0,
     retried    bigint NOT NULL DEFAULT 0,
     bad_tokens bigint NOT NULL DEFAULT 0,
+    bad_topics bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, minute, worker_id)
 );
 ALTER TABLE carillon.activity SET (
@@ -125,6 +126,7 @@ COMMENT ON COLUMN carillon.activity.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
 COMMENT ON COLUMN carillon.activity.bad_tokens IS 'failed pushes with BadDeviceToken';
+COMMENT ON COLUMN carillon.activity.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
 
 -- The partitions of a table of history and their bounds. The default partition has none.
 CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)

@@ -103,29 +103,30 @@ BEGIN
 END
 $$;
 
--- Apps that were paused because most of their pushes failed as BadDeviceToken.
+-- Apps that were paused because most of their pushes failed in a way that their settings cause.
 CREATE TABLE carillon.breakers (
     app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     opened_at         timestamptz NOT NULL DEFAULT now(),
-    bad_tokens        bigint NOT NULL,
+    bad               bigint NOT NULL,
     pushes            bigint NOT NULL,
     closed_at         timestamptz,
     -- Counts in the minute of closed_at, up to closed_at.
-    closed_bad_tokens bigint NOT NULL DEFAULT 0,
+    closed_bad        bigint NOT NULL DEFAULT 0,
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
-COMMENT ON TABLE carillon.breakers IS 'Apps that were paused because most of their pushes failed as BadDeviceToken.';
+COMMENT ON TABLE carillon.breakers IS
+    'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad_tokens IS 'pushes with BadDeviceToken by then';
+COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that failed so by then';
 COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
-COMMENT ON COLUMN carillon.breakers.closed_bad_tokens IS
-    'pushes with BadDeviceToken in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_bad IS
+    'pushes that failed so in the minute of closed_at, which no longer count';
 COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
 
--- Pauses each of the apps that has at least 100 pushes of which more than half failed as BadDeviceToken: most likely its
--- environment is wrong, and all other pushes would fail too. It counts by minutes: first the running minute, which earlier
+-- Pauses each of the apps that has at least 100 pushes of which more than half failed as BadDeviceToken or because of their
+-- topic: most likely its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute, which earlier
 -- good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
 -- that another session is changing waits for the next call.
 CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
@@ -135,21 +136,24 @@ DECLARE
     target record;
     earlier integer;
     since timestamptz;
+    tokens bigint;
+    topics bigint;
     bad bigint;
     pushes bigint;
 BEGIN
     FOR target IN
-        SELECT a.id, a.name, a.environment, b.closed_at, b.closed_bad_tokens, b.closed_pushes
+        SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
         FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
         WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
     LOOP
         FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
             since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
                 date_trunc('minute', target.closed_at));
-            SELECT sum(t.bad_tokens), sum(t.sent + t.failed) INTO bad, pushes FROM carillon.activity t
-            WHERE t.minute >= since AND t.app_id = target.id;
+            SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
+            FROM carillon.activity t WHERE t.minute >= since AND t.app_id = target.id;
+            bad := tokens + topics;
             IF since = date_trunc('minute', target.closed_at) THEN
-                bad := bad - target.closed_bad_tokens;
+                bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
             EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
@@ -157,13 +161,18 @@ BEGIN
         CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
         app_id := target.id;
         app := target.name;
-        reason := format('%s of %s pushes within %s failed as BadDeviceToken: the app''s tokens are probably not of '
-            'the environment %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
-            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END, target.environment, target.name);
+        reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
+            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
+            CASE WHEN topics > tokens
+                THEN format('because of their topic: the credential or the device tokens are probably not of %s',
+                    coalesce('the topic ' || target.topic, 'that topic'))
+                ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
+                    target.environment) END,
+            target.name);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
-        INSERT INTO carillon.breakers AS b (app_id, bad_tokens, pushes) VALUES (target.id, bad, pushes)
-        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad_tokens = excluded.bad_tokens,
-            pushes = excluded.pushes, closed_at = NULL, closed_bad_tokens = 0, closed_pushes = 0;
+        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
         RETURN NEXT;
     END LOOP;
 END

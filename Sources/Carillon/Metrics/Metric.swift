@@ -68,7 +68,7 @@ enum Metric: String, CaseIterable {
         case .feedbackPass: "Duration of this worker's feedback passes, including pauses."
         case .feedbackPassErrors: "Watched tables that a feedback pass could not reap."
         case .breakersOpened:
-            "Times that this worker paused an app because most of its pushes failed as BadDeviceToken."
+            "Times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic."
         case .inFlightPushes: "Pushes claimed by this worker and not settled yet."
         case .databaseUp: "1 if the worker's database is connected and answers."
         case .appHeld: "1 for each app that cannot send now, by the kind of hold."

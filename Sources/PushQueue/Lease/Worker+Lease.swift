@@ -68,7 +68,8 @@ extension Worker {
             PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
             PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
             PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) })
+            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
         )
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
@@ -76,7 +77,7 @@ extension Worker {
             state.activityFailed(counts, error.outcome)
             throw error
         }
-        let suspects = counts.filter { $0.value.badTokens > 0 }.map(\.key)
+        let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
         if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
     }
 

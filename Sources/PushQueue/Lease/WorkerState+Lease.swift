@@ -62,10 +62,10 @@ extension WorkerState {
         return activity
     }
 
-    /// Most pushes of the app fail as BadDeviceToken, so the counts are written at once for the breaker.
+    /// Most pushes of the app fail because of its settings, so the counts are written at once for the breaker.
     func isSuspect(_ app: Int32) -> Bool {
-        guard let counts = activity[app], counts.badTokens >= 100 else { return false }
-        return counts.badTokens * 2 > counts.sent + counts.failed
+        guard let counts = activity[app], counts.bad >= 100 else { return false }
+        return counts.bad * 2 > counts.sent + counts.failed
     }
 
     mutating func activityFailed(_ counts: [Int32: Settlement.Tally], _ outcome: PostgresError.Outcome) {

@@ -86,6 +86,11 @@ package struct Settlement: Sendable {
         package var unknown = 0
         /// Failures with the reason BadDeviceToken.
         package var badTokens = 0
+        /// Failures because of the topic.
+        package var badTopics = 0
+
+        /// Failures that the app's settings may cause.
+        package var bad: Int { badTokens + badTopics }
 
         static func += (left: inout Self, right: Self) {
             left.sent += right.sent
@@ -95,6 +100,7 @@ package struct Settlement: Sendable {
             left.returned += right.returned
             left.unknown += right.unknown
             left.badTokens += right.badTokens
+            left.badTopics += right.badTopics
         }
     }
 
@@ -305,7 +311,10 @@ package struct Settlement: Sendable {
         share.failed += 1
         if outcome.verdict == .rejected {
             if outcome.reason == .badDeviceToken { tally.badTokens += 1 }
-            if outcome.reason.isAboutTopic { refuseTopic(push, with: outcome) }
+            if outcome.reason.isAboutTopic {
+                tally.badTopics += 1
+                refuseTopic(push, with: outcome)
+            }
         }
         let isDead = outcome.action == .deleteToken
         let failure = Failure(

@@ -155,17 +155,18 @@ package enum WorkerStatements {
     static let countActivity = Statement(
         "count_activity",
         """
-        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens)
-        SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens
-        FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-            AS c(app, sent, failed, expired, retried, bad_tokens)
+        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens, bad_topics)
+        SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens, c.bad_topics
+        FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+            AS c(app, sent, failed, expired, retried, bad_tokens, bad_topics)
         ON CONFLICT (app_id, minute, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
             failed = a.failed + excluded.failed, expired = a.expired + excluded.expired,
-            retried = a.retried + excluded.retried, bad_tokens = a.bad_tokens + excluded.bad_tokens
+            retried = a.retried + excluded.retried, bad_tokens = a.bad_tokens + excluded.bad_tokens,
+            bad_topics = a.bad_topics + excluded.bad_topics
         """
     )
 
-    /// Pauses each of these apps if most of its pushes failed as BadDeviceToken.
+    /// Pauses each of these apps if most of its pushes failed as BadDeviceToken or because of their topic.
     static let openBreakers = Statement(
         "open_breakers",
         "SELECT b.app_id, b.app, b.reason FROM carillon.open_breakers($1) AS b"

@@ -80,7 +80,29 @@ import Testing
             try await Self.count(bad: 1, sent: 0, in: database)
             #expect(try await database.value(Self.open) == "1")
             #expect(
-                try await database.rows("SELECT bad_tokens, pushes, closed_at FROM carillon.breakers") == ["(100,100,)"]
+                try await database.rows("SELECT bad, pushes, closed_at FROM carillon.breakers") == ["(100,100,)"]
+            )
+        }
+    }
+
+    @Test func `an app is paused when most of its pushes fail because of their topic, and the row names it`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, bad_tokens, bad_topics)
+                VALUES (date_trunc('minute', now()), 1, 7, 40, 60, 11, 49);
+                UPDATE carillon.apps SET topic = 'com.example.other'
+                """
+            )
+            #expect(try await database.value(Self.open) == "1")
+            #expect(
+                try await database.rows("SELECT paused, paused_reason FROM carillon.apps") == [
+                    #"(t,"60 of 100 pushes within a minute failed because of their topic: the credential or the device "#
+                        + #"tokens are probably not of the topic com.example.other. Fix that, and resume with: carillon app "#
+                        + #"resume demo")"#
+                ]
             )
         }
     }

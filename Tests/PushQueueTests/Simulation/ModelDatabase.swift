@@ -80,8 +80,8 @@ struct ModelDatabase {
             var opened: [Int32] = []
             for (app, tally) in counts.sorted(by: { $0.key < $1.key }) {
                 tables.activity[app, default: ModelActivity()].pushes += tally.sent + tally.failed
-                tables.activity[app, default: ModelActivity()].badTokens += tally.badTokens
-                guard tally.badTokens > 0, tables.activity[app]?.opensBreaker == true else { continue }
+                tables.activity[app, default: ModelActivity()].bad += tally.bad
+                guard tally.bad > 0, tables.activity[app]?.opensBreaker == true else { continue }
                 tables.activity[app] = nil
                 opened.append(app)
             }

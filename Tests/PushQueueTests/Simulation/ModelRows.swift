@@ -74,9 +74,9 @@ struct ModelFailure: Hashable {
 /// Rows of `activity`, as far as breakers go by them.
 struct ModelActivity: Hashable {
     var pushes = 0
-    var badTokens = 0
+    var bad = 0
 
-    var opensBreaker: Bool { pushes >= 100 && badTokens * 2 > pushes }
+    var opensBreaker: Bool { pushes >= 100 && bad * 2 > pushes }
 }
 
 /// A row of `fleet_tasks`.

@@ -109,7 +109,10 @@ struct WorkerLog: Sendable {
         case .reaped(let tally, let duration):
             FeedbackLog(log: log).tell(tally, in: duration)
         case .breakerOpened(_, let name, let reason):
-            log.error("An app was paused: most of its pushes fail as BadDeviceToken.", ["app": name, "reason": reason])
+            log.error(
+                "An app was paused: most of its pushes fail, probably because of its settings.",
+                ["app": name, "reason": reason]
+            )
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")
         case .gaveUp:

@@ -41,6 +41,22 @@ import Testing
         }
     }
 
+    @Test func `an app whose topic is wrong is paused before all of its messages fail, and the log says why`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.database.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
+            try await shop.enqueue(500)
+            let worker = try await shop.run("worker", "--once", "--max-in-flight", "100")
+            #expect(worker.errors.contains("An app was paused"), "\(worker.errors)")
+            let query = "SELECT paused_reason FROM carillon.apps WHERE paused"
+            let reason = try #require(try await shop.database.value(query))
+            #expect(reason.contains("failed because of their topic") && reason.contains("com.elsewhere"), "\(reason)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.failures") < 500)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.pending") > 0)
+        }
+    }
+
     @Test func `an app that sends names no reason`() async throws {
         try await Shop.with { shop in
             try await shop.enqueue(3)
