@@ -166,4 +166,16 @@ $$;
 
 CREATE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
 
+-- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
+-- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
+-- has set, even within functions that run as their owner.
+CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
+            AND NOT pg_has_role(c.role, current_user, 'USAGE')
+        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');

@@ -38,18 +38,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
--- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
--- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
--- has set, even within functions that run as their owner.
-CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
-            AND NOT pg_has_role(c.role, current_user, 'USAGE')
-        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
-    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
-$$;
-COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
-
 -- The refusal of an unknown app.
 CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
@@ -78,25 +66,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
-
--- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is not one.
-CREATE FUNCTION carillon.token(token text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
-        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
-$$;
-COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
-
--- Describes a text that is not a device token: both ends of a long one, and the first character that is no hex digit.
-CREATE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
-        || coalesce(' in place ' || place, '')
-        || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
-            ', which has ' || nullif(length(token), 0) || ' digits', '')
-    FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
-$$;
-COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
 
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
@@ -128,7 +97,13 @@ CREATE TYPE carillon.message_arguments AS (
     subtitle          text,
     body              text,
     is_strict         boolean,
-    on_duplicate      text
+    on_duplicate      text,
+    aps               jsonb,
+    interruption_level text,
+    relevance_score   double precision,
+    target_content_id text,
+    filter_criteria   text,
+    stale_date        timestamptz
 );
 
 -- Checks the arguments that become headers or decide when and where a job waits. Null: all are valid.
@@ -209,10 +184,58 @@ CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
 );
 
+-- The refusal of an argument that is outside of what Apple takes, or that gives a member of aps which aps has too.
+CREATE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    levels CONSTANT text[] := ARRAY['passive', 'active', 'time-sensitive', 'critical'];
+    twice record;
+BEGIN
+    IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
+        RETURN carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text);
+    ELSIF m.interruption_level <> ALL (levels) THEN
+        RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
+            quote_literal(m.interruption_level));
+    ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
+        RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
+    ELSIF NOT isfinite(m.stale_date) OR m.stale_date < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('stale_date', 'a time from 1970 on', quote_literal(m.stale_date));
+    ELSIF jsonb_typeof(m.extra) <> 'object' THEN
+        RETURN carillon.refusal('extra', 'a JSON object', m.extra::text);
+    ELSIF m.extra ? 'aps' THEN
+        RETURN carillon.refusal('extra', 'a JSON object without the key aps', 'one with it',
+            'The argument aps takes the members of aps; payload takes the whole payload.');
+    ELSIF jsonb_typeof(m.aps) <> 'object' THEN
+        RETURN carillon.refusal('aps', 'a JSON object', m.aps::text);
+    ELSIF m.aps ? 'aps' THEN
+        RETURN carillon.refusal('aps', 'the members of aps', 'an object with the key aps',
+            'Pass the inner object; payload takes the whole payload.');
+    END IF;
+    SELECT g.* INTO twice FROM (VALUES
+        ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
+        ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
+        ('badge', 'badge', num_nonnulls(m.badge)), ('sound', 'sound', num_nonnulls(m.sound)),
+        ('content_available', 'content-available', num_nonnulls(m.content_available)),
+        ('mutable_content', 'mutable-content', num_nonnulls(m.mutable_content)),
+        ('category', 'category', num_nonnulls(m.category)), ('thread_id', 'thread-id', num_nonnulls(m.thread_id)),
+        ('interruption_level', 'interruption-level', num_nonnulls(m.interruption_level)),
+        ('relevance_score', 'relevance-score', num_nonnulls(m.relevance_score)),
+        ('target_content_id', 'target-content-id', num_nonnulls(m.target_content_id)),
+        ('filter_criteria', 'filter-criteria', num_nonnulls(m.filter_criteria)),
+        ('stale_date', 'stale-date', num_nonnulls(m.stale_date))
+    ) AS g(argument, member, given) WHERE g.given > 0 AND m.aps ? g.member LIMIT 1;
+    IF FOUND THEN
+        RETURN carillon.refusal(twice.argument, format('null if aps has the member "%s"', twice.member), 'a value',
+            'Pass each member once.');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 -- Checks the parts of a payload more closely: the alert as JSON, from whichever arguments gave it, a sound that is a
--- dictionary, badge and extra.
+-- dictionary, and the members of aps that most messages do not have, as `more`.
 CREATE FUNCTION carillon.check_parts(
-    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT refusal carillon.refusal
+    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
@@ -225,7 +248,10 @@ BEGIN
     IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
         sound := btrim(m.sound, E' \t\r\n');
     END IF;
-    IF left(alert, 1) NOT IN ('"', '{') THEN
+    refusal := carillon.check_members(m);
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    ELSIF left(alert, 1) NOT IN ('"', '{') THEN
         refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
     ELSIF num_nonnulls(m.title, m.subtitle, m.body) > 0 THEN
         IF alert IS NOT NULL THEN
@@ -235,14 +261,13 @@ BEGIN
         alert := '{' || concat_ws(',', '"title":' || to_json(m.title), '"subtitle":' || to_json(m.subtitle),
             '"body":' || to_json(m.body)) || '}';
     END IF;
-    IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
-        refusal := carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text);
-    ELSIF jsonb_typeof(m.extra) <> 'object' THEN
-        refusal := carillon.refusal('extra', 'a JSON object', m.extra::text);
-    ELSIF m.extra ? 'aps' THEN
-        refusal := carillon.refusal('extra', 'a JSON object without the key aps', 'one with it',
-            'The other arguments set the keys of aps; payload takes the whole payload.');
-    END IF;
+    more := nullif(concat_ws(',',
+        '"interruption-level":' || to_json(m.interruption_level),
+        '"relevance-score":' || to_json(m.relevance_score),
+        '"target-content-id":' || to_json(m.target_content_id),
+        '"filter-criteria":' || to_json(m.filter_criteria),
+        '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
+        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
 END
 $$;
 
@@ -254,6 +279,7 @@ DECLARE
     alert text;
     sound text := to_json(m.sound);
     checked record;
+    more text;
     whole json;
     silent boolean;
 BEGIN
@@ -266,13 +292,15 @@ BEGIN
     IF m.payload IS NULL THEN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
         -- Most messages need no closer check.
-        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
+        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
+            m.target_content_id, m.filter_criteria, m.stale_date) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
             checked := carillon.check_parts(m, alert, sound);
             alert := checked.alert;
             sound := checked.sound;
+            more := checked.more;
             made.refusal := checked.refusal;
         END IF;
         -- Compact, aps first, text unchanged.
@@ -283,12 +311,13 @@ BEGIN
             CASE WHEN m.content_available THEN '"content-available":1' END,
             CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
             '"category":' || to_json(m.category),
-            '"thread-id":' || to_json(m.thread_id)) || CASE WHEN m.extra <> '{}'
+            '"thread-id":' || to_json(m.thread_id),
+            more) || CASE WHEN m.extra <> '{}'
                 THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
-        IF made.payload = '{"aps":{}}' THEN
+        IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
             made.refusal := carillon.refusal('alert',
-                'text, unless badge, sound, title, subtitle, body, a key in extra, content_available => true or payload '
-                'is given', NULL,
+                'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
+                'payload is given', NULL,
                 CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
         END IF;
         IF (made.refusal).message IS NOT NULL THEN
@@ -296,11 +325,17 @@ BEGIN
         END IF;
         silent := m.content_available
             AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound) = 0;
+        IF m.aps IS NOT NULL THEN
+            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
+                m.title, m.subtitle, m.body, m.badge, m.sound, m.aps ->> 'alert', m.aps ->> 'badge', m.aps ->> 'sound') = 0;
+        END IF;
     ELSIF num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound, m.content_available,
-        m.mutable_content, m.category, m.thread_id, m.extra) > 0
+        m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level, m.relevance_score,
+        m.target_content_id, m.filter_criteria, m.stale_date) > 0
     THEN
         made.refusal := carillon.refusal('payload', 'null if alert, title, subtitle, body, badge, sound, '
-            'content_available, mutable_content, category, thread_id or extra is given', 'a value',
+            'content_available, mutable_content, category, thread_id, extra, aps, interruption_level, relevance_score, '
+            'target_content_id, filter_criteria or stale_date is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
@@ -315,7 +350,8 @@ BEGIN
             CASE WHEN m.payload IS NULL THEN (
                 SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
                     ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
-                    ('thread_id', m.thread_id), ('extra', m.extra::text)) AS a(name, value)
+                    ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
+                    ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
                 ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
             CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
                 || CASE made.push_type WHEN 'voip' THEN '5120 bytes at most' ELSE '4096 bytes at most (5120 for voip)' END,

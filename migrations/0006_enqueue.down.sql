@@ -1,4 +1,4 @@
--- Each name has two functions with thirty arguments.
+-- Each name has two functions with more than thirty arguments.
 DO $$
 DECLARE
     function regprocedure;

@@ -95,7 +95,7 @@ $$;
 -- tokens, or another message holds the dedupe_key.
 --
 -- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without
--- a list of thirty types.
+-- a list of forty types.
 CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -213,13 +213,16 @@ CREATE FUNCTION carillon.enqueue(
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
     reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
+    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
         thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type, priority, expires_at,
         collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict,
-        on_duplicate)::carillon.message_arguments, false)
+        on_duplicate, aps, interruption_level, relevance_score, target_content_id, filter_criteria,
+        stale_date)::carillon.message_arguments, false)
 $$;
 
 CREATE FUNCTION carillon.enqueue(
@@ -230,13 +233,16 @@ CREATE FUNCTION carillon.enqueue(
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
     reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
+    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, tokens, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate)::carillon.message_arguments, false)
+        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
+        filter_criteria, stale_date)::carillon.message_arguments, false)
 $$;
 
 -- Sends to every token registered for the app, in the bulk lane by default. Two functions, as with enqueue.
@@ -248,13 +254,16 @@ CREATE FUNCTION carillon.broadcast(
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
     reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
+    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
+        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
+        filter_criteria, stale_date)::carillon.message_arguments, true)
 $$;
 
 CREATE FUNCTION carillon.broadcast(
@@ -265,13 +274,16 @@ CREATE FUNCTION carillon.broadcast(
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
     reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
+    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
+        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
+        filter_criteria, stale_date)::carillon.message_arguments, true)
 $$;
 
 DO $$

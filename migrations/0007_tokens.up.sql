@@ -1,5 +1,24 @@
 -- Device tokens, the feedback about them, and the watched tables, from which the feedback pass deletes too.
 
+-- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is not one.
+CREATE FUNCTION carillon.token(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
+        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
+$$;
+COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
+
+-- Describes a text that is not a device token: both ends of a long one, and the first character that is no hex digit.
+CREATE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
+        || coalesce(' in place ' || place, '')
+        || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
+            ', which has ' || nullif(length(token), 0) || ' digits', '')
+    FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
+$$;
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
+
 -- In lower case, so that a device has one row and feedback finds it.
 CREATE TABLE carillon.tokens (
     app_id      integer,
