@@ -1,6 +1,10 @@
+public import FoundationEssentials
+
 extension APNs {
     /// A JSON value, written as a literal: `["title": "Hello", "count": 3]`.
-    public enum JSON: Hashable, Sendable {
+    ///
+    /// Numbers are equal if their values are: JSON does not tell `1` from `1.0`.
+    public enum JSON: Sendable {
         /// `null`
         case null
         /// `true` or `false`
@@ -9,6 +13,8 @@ extension APNs {
         case integer(Int64)
         /// Any other number.
         case number(Double)
+        /// A number with more digits than the two before can hold.
+        case decimal(Decimal)
         /// Text.
         case string(String)
         /// A list.
@@ -37,41 +43,5 @@ extension APNs.JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     /// Names and values; of equal names the last value counts.
     public init(dictionaryLiteral elements: (String, Self)...) {
         self = .object([String: Self](elements) { _, last in last })
-    }
-}
-
-extension APNs.JSON: Codable {
-    /// Reads whatever value is there.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([Self].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: Self].self))
-        }
-    }
-
-    /// Writes the bare value.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let value): try container.encode(value)
-        case .object(let value): try container.encode(value)
-        }
     }
 }
