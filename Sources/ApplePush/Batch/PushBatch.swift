@@ -71,7 +71,7 @@ public struct PushBatch: Sendable {
         expiration: Int64? = nil,
         collapseID: RawSpan
     ) -> Int {
-        let priority = priority ?? pushType.defaultPriority
+        let priority = priority ?? pushType.defaultPriority?.rawValue
         let isAsBefore =
             if let last = self.fields.last {
                 last.pushType == pushType && last.priority == priority && last.expiration == expiration

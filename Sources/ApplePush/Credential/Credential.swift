@@ -98,8 +98,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 
     /// The topic of messages of that type that name none: the certificate's own, if it contains it.
     func topic(for type: PushType) -> String? {
-        guard let bundle = facts.topics.first else { return nil }
-        let topic = bundle + type.topicSuffix
+        guard let bundleID = facts.topics.first else { return nil }
+        let topic = type.topic(of: bundleID)
         return facts.topics.contains(topic) ? topic : nil
     }
 

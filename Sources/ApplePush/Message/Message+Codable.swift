@@ -1,5 +1,7 @@
+import FoundationEssentials
+
 /// A message as JSON: `{"tokens":["…"],"payload":{"aps":{"alert":"Hello"}}}`. It may have the named fields instead of a
-/// payload: `{"tokens":["…"],"alert":"Hello","badge":1}`.
+/// payload: `{"tokens":["…"],"alert":"Hello","badge":1}`. Times are in seconds since 1970.
 extension APNs.Message: Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case id, tokens, payload, topic, priority, expiration, alert, badge, sound, category, aps, extra
@@ -8,9 +10,15 @@ extension APNs.Message: Codable {
         case contentAvailable = "content_available"
         case mutableContent = "mutable_content"
         case threadID = "thread_id"
+        case interruptionLevel = "interruption_level"
+        case relevanceScore = "relevance_score"
+        case targetContentID = "target_content_id"
+        case filterCriteria = "filter_criteria"
+        case staleDate = "stale_date"
 
         static let fields: [CodingKeys] = [
-            .alert, .badge, .sound, .contentAvailable, .mutableContent, .category, .threadID, .aps, .extra,
+            .alert, .badge, .sound, .contentAvailable, .mutableContent, .category, .threadID, .interruptionLevel,
+            .relevanceScore, .targetContentID, .filterCriteria, .staleDate, .aps, .extra,
         ]
     }
 
@@ -19,10 +27,10 @@ extension APNs.Message: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id.description, forKey: .id)
         try container.encode(tokens, forKey: .tokens)
-        switch payload {
-        case .built(let aps, let extra):
-            try container.encode(extra.merging(["aps": .object(aps)]) { _, ours in ours }, forKey: .payload)
-        case .raw(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self), forKey: .payload)
+        if case .raw(let bytes) = payload {
+            try container.encode(String(decoding: bytes, as: UTF8.self), forKey: .payload)
+        } else {
+            try container.encode(payload.object(), forKey: .payload)
         }
         try container.encode(pushType, forKey: .pushType)
         try container.encodeIfPresent(priority, forKey: .priority)
@@ -46,7 +54,7 @@ extension APNs.Message: Codable {
             tokens: container.decode([String].self, forKey: .tokens),
             payload: Self.payload(from: container),
             pushType: container.decodeIfPresent(PushType.self, forKey: .pushType) ?? .alert,
-            priority: container.decodeIfPresent(UInt8.self, forKey: .priority),
+            priority: container.decodeIfPresent(APNs.Priority.self, forKey: .priority),
             expiration: container.decodeIfPresent(Int64.self, forKey: .expiration),
             collapseID: container.decodeIfPresent(String.self, forKey: .collapseID),
             topic: container.decodeIfPresent(String.self, forKey: .topic)
@@ -57,13 +65,19 @@ extension APNs.Message: Codable {
         guard container.contains(.payload) else {
             return try Message(
                 tokens: [],
-                alert: container.decodeIfPresent(APNs.JSON.self, forKey: .alert),
+                alert: container.decodeIfPresent(APNs.Alert.self, forKey: .alert),
                 badge: container.decodeIfPresent(Int.self, forKey: .badge),
-                sound: container.decodeIfPresent(APNs.JSON.self, forKey: .sound),
+                sound: container.decodeIfPresent(APNs.Sound.self, forKey: .sound),
                 contentAvailable: container.decodeIfPresent(Bool.self, forKey: .contentAvailable) ?? false,
                 mutableContent: container.decodeIfPresent(Bool.self, forKey: .mutableContent) ?? false,
                 category: container.decodeIfPresent(String.self, forKey: .category),
                 threadID: container.decodeIfPresent(String.self, forKey: .threadID),
+                interruptionLevel: container.decodeIfPresent(APNs.InterruptionLevel.self, forKey: .interruptionLevel),
+                relevanceScore: container.decodeIfPresent(Double.self, forKey: .relevanceScore),
+                targetContentID: container.decodeIfPresent(String.self, forKey: .targetContentID),
+                filterCriteria: container.decodeIfPresent(String.self, forKey: .filterCriteria),
+                staleDate: container.decodeIfPresent(Double.self, forKey: .staleDate)
+                    .map { Date(timeIntervalSince1970: $0) },
                 aps: container.decodeIfPresent([String: APNs.JSON].self, forKey: .aps) ?? [:],
                 extra: container.decodeIfPresent([String: APNs.JSON].self, forKey: .extra) ?? [:]
             ).payload

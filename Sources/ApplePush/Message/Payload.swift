@@ -4,6 +4,8 @@ import FoundationEssentials
 enum Payload: Hashable, Sendable {
     case built(aps: [String: APNs.JSON], extra: [String: APNs.JSON])
     case raw([UInt8])
+    /// Given bytes that have no fields, in which one was set. They are not sent.
+    case unchangeable([UInt8])
 
     init(object: [String: APNs.JSON]) throws(PushError) {
         var extra = object
@@ -14,41 +16,79 @@ enum Payload: Hashable, Sendable {
         }
     }
 
+    /// Whether the app's part has a member `aps` too.
+    var hasTwoAPS: Bool {
+        if case .built(_, let extra) = self { extra["aps"] != nil } else { false }
+    }
+
     /// Compact JSON in UTF-8, the same for the same fields.
     func bytes() throws(PushError) -> [UInt8] {
+        if case .raw(let bytes) = self { return bytes }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let object = try object()
+        do {
+            return try Array(encoder.encode(object))
+        } catch {
+            throw PushError(
+                .invalidMessage,
+                "The payload contains a number that JSON cannot represent.",
+                underlying: error
+            )
+        }
+    }
+
+    /// All members of the payload.
+    func object() throws(PushError) -> [String: APNs.JSON] {
         switch self {
-        case .raw(let bytes): return bytes
         case .built(let aps, let extra):
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            do {
-                return try Array(encoder.encode(extra.merging(["aps": .object(aps)]) { _, ours in ours }))
-            } catch {
-                throw PushError(
-                    .invalidMessage,
-                    "The payload contains a number that JSON cannot represent.",
-                    underlying: error
-                )
-            }
+            if hasTwoAPS { throw .apsInExtra }
+            return extra.merging(["aps": .object(aps)]) { _, ours in ours }
+        case .raw(let bytes): return Self.members(of: bytes) ?? [:]
+        case .unchangeable:
+            throw PushError(
+                .invalidMessage,
+                "No field can be set in this payload: it is not a JSON object, or its “aps” is none."
+            )
         }
     }
 
     /// Apple's part of the payload; empty if the given bytes have none.
     var aps: [String: APNs.JSON] {
-        if case .object(let aps) = object["aps"] { aps } else { [:] }
+        switch self {
+        case .built(let aps, _): aps
+        case .raw(let bytes), .unchangeable(let bytes):
+            if case .object(let aps) = Self.members(of: bytes)?["aps"] { aps } else { [:] }
+        }
     }
 
     /// The app's own part of the payload.
     var extra: [String: APNs.JSON] {
-        var object = self.object
-        object["aps"] = nil
-        return object
+        switch self {
+        case .built(_, let extra): return extra
+        case .raw(let bytes), .unchangeable(let bytes):
+            var object = Self.members(of: bytes) ?? [:]
+            object["aps"] = nil
+            return object
+        }
     }
 
-    private var object: [String: APNs.JSON] {
-        switch self {
-        case .built(let aps, let extra): extra.merging(["aps": .object(aps)]) { _, ours in ours }
-        case .raw(let bytes): (try? JSONDecoder().decode([String: APNs.JSON].self, from: Data(bytes))) ?? [:]
+    /// Sets a member of `aps`, or removes it.
+    mutating func set(_ value: APNs.JSON?, as member: APSMember) {
+        change { aps, _ in aps[member] = value }
+    }
+
+    /// Changes both parts. Given bytes become fields first.
+    mutating func change(_ change: (inout [String: APNs.JSON], inout [String: APNs.JSON]) -> Void) {
+        if case .raw(let bytes) = self {
+            self = Self.members(of: bytes).flatMap { try? Self(object: $0) } ?? .unchangeable(bytes)
         }
+        guard case .built(var aps, var extra) = self else { return }
+        change(&aps, &extra)
+        self = .built(aps: aps, extra: extra)
+    }
+
+    private static func members(of bytes: [UInt8]) -> [String: APNs.JSON]? {
+        try? JSONDecoder().decode([String: APNs.JSON].self, from: Data(bytes))
     }
 }

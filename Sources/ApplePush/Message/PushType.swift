@@ -1,16 +1,17 @@
 /// The type of a push: the value of the header `apns-push-type`.
 public struct PushType: Hashable, Sendable, CustomStringConvertible {
-    /// Apple's name of a type, the suffix of its topic, and its largest payload in bytes.
-    struct Row: Sendable {
+    /// Apple's name of a type, the suffix of its topic, its largest payload in bytes, and the priority that it needs.
+    struct Row: Hashable, Sendable {
         let name: String
         let suffix: String
         let payloadLimit: Int
+        var priority: APNs.Priority?
     }
 
     /// The eleven types of Apple's table.
     static let table: [Row] = [
         Row(name: "alert", suffix: "", payloadLimit: 4096),
-        Row(name: "background", suffix: "", payloadLimit: 4096),
+        Row(name: "background", suffix: "", payloadLimit: 4096, priority: .conservesPower),
         Row(name: "complication", suffix: ".complication", payloadLimit: 4096),
         Row(name: "controls", suffix: ".push-type.controls", payloadLimit: 4096),
         Row(name: "fileprovider", suffix: ".pushkit.fileprovider", payloadLimit: 4096),
@@ -22,12 +23,14 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         Row(name: "widgets", suffix: ".push-type.widgets", payloadLimit: 4096),
     ]
 
-    /// The type's place in the table.
+    /// The type's place in the table; beyond it, among the custom types.
     let index: UInt8
 
     private init(_ index: UInt8) { self.index = index }
 
-    /// The type of that name, or nil if Apple has none.
+    init(custom place: Int) { index = UInt8(Self.table.count + place) }
+
+    /// The type of that name, or nil if it is none of Apple's eleven.
     public init?(name: String) {
         guard let index = Self.table.firstIndex(where: { $0.name == name }) else { return nil }
         self.index = UInt8(index)
@@ -56,39 +59,26 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// A change of what a widget shows.
     public static let widgets = Self(10)
 
-    /// Every type.
+    /// Apple's eleven types.
     public static var all: [Self] { table.indices.map { Self(UInt8($0)) } }
 
     /// The value of the header.
-    public var name: String { Self.table[Int(index)].name }
+    public var name: String { row.name }
 
     /// What the topic of such a push appends to the app's bundle identifier.
-    public var topicSuffix: String { Self.table[Int(index)].suffix }
+    public var topicSuffix: String { row.suffix }
 
     /// The largest payload that APNs accepts, in bytes.
-    public var payloadLimit: Int { Self.table[Int(index)].payloadLimit }
+    public var payloadLimit: Int { row.payloadLimit }
 
     /// The priority of messages that name none; nil: Apple's default, 10, which Apple refuses for `background`.
-    public var defaultPriority: UInt8? { self == .background ? 5 : nil }
+    public var defaultPriority: APNs.Priority? { row.priority }
+
+    /// Whether the type is not one of Apple's eleven.
+    public var isCustom: Bool { index >= Self.table.count }
 
     /// The name.
     public var description: String { name }
-}
 
-extension PushType: Codable {
-    /// Reads the type from its name.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let name = try container.decode(String.self)
-        guard let type = Self(name: name) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "There is no push type “\(name)”.")
-        }
-        self = type
-    }
-
-    /// Writes the type as its name.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
+    var row: Row { isCustom ? CustomPushTypes[Int(index) - Self.table.count] : Self.table[Int(index)] }
 }

@@ -18,9 +18,8 @@ package final class RoutedApp: Sendable {
 
     /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
     func topic(for pushType: PushType?) -> [UInt8] {
-        guard let pushType, pushType != .alert, !topic.isEmpty else { return topic }
-        let suffix = Array(pushType.topicSuffix.utf8)
-        return topic.suffix(suffix.count).elementsEqual(suffix) ? topic : topic + suffix
+        guard let pushType, pushType != .alert else { return topic }
+        return pushType.topic(of: topic)
     }
 
     private static let ids = Statement("route_apps", "SELECT a.id FROM carillon.apps a ORDER BY a.name")

@@ -107,7 +107,7 @@ import Testing
         try await Self.with { _, apns in
             let short = try await apns.send(try Message(tokens: ["aabb", Self.token("aa", 1)], alert: "Hello"))
             #expect(short.failed.mapValues(\.status) == ["aabb": 5])
-            let text = APNs.JSON.string(String(repeating: "x", count: 2048))
+            let text = APNs.Alert(String(repeating: "x", count: 2048))
             let large = try await apns.send(try Message(tokens: [Self.token("aa", 1)], alert: text))
             #expect(large.errors.map(\.status) == [7])
             #expect(large.errors.map(\.reason) == ["PayloadTooLarge"])

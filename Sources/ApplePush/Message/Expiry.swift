@@ -1,0 +1,53 @@
+public import FoundationEssentials
+
+extension APNs {
+    /// Until when Apple keeps trying to reach a device.
+    public struct Expiry: Hashable, Sendable {
+        private enum Limit: Hashable {
+            case time(Int64)
+            case interval(Int64)
+        }
+
+        private let limit: Limit
+
+        private init(_ limit: Limit) { self.limit = limit }
+
+        /// Only once: a device that cannot be reached does not get the push.
+        public static let once = Self(.time(0))
+
+        /// Until that time, in seconds since 1970; 0: once.
+        public static func at(_ seconds: Int64) -> Self { Self(.time(seconds)) }
+
+        /// Until that time.
+        public static func at(_ date: Date) -> Self { Self(.time(date.unixSeconds)) }
+
+        /// For this long after the message is made.
+        public static func after(_ interval: Duration) -> Self { Self(.interval(interval.components.seconds)) }
+
+        /// For so many seconds after the message is made.
+        public static func after(seconds: Double) -> Self { Self(.interval(Int64(wholeOf: seconds))) }
+
+        /// In seconds since 1970, where an interval counts from now; 0: once.
+        public var seconds: Int64 {
+            switch limit {
+            case .time(let seconds): return seconds
+            case .interval(let seconds):
+                let (sum, isTooLarge) = UnixTime.now().addingReportingOverflow(seconds)
+                return isTooLarge ? (seconds < 0 ? .min : .max) : sum
+            }
+        }
+    }
+}
+
+extension Date {
+    /// The whole seconds since 1970.
+    var unixSeconds: Int64 { Int64(wholeOf: timeIntervalSince1970) }
+}
+
+extension Int64 {
+    /// The largest whole number that is not above; of those that an `Int64` holds, the nearest.
+    fileprivate init(wholeOf value: Double) {
+        let whole = value.rounded(.down)
+        self = Int64(exactly: whole) ?? (whole < 0 ? .min : .max)
+    }
+}

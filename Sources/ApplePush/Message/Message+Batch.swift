@@ -1,0 +1,47 @@
+extension APNs.Message {
+    /// The message as a batch, with one push for each token. The given topic is that of messages that name none.
+    func batch(topic: String?) throws(PushError) -> PushBatch {
+        try check()
+        let payload = try self.payload.bytes()
+        let topic = Array((self.topic.map { pushType.completing($0) } ?? topic ?? "").utf8)
+        let collapseID = Array((self.collapseID ?? "").utf8)
+        var batch = PushBatch()
+        batch.reserve(pushes: tokens.count, headings: 1, bytes: payload.count + 128 + 64 * tokens.count)
+        // A span of an array that stays alive and unchanged through the call.
+        let heading = unsafe batch.addHeading(
+            payload: payload.span.bytes,
+            topic: topic.span.bytes,
+            pushType: pushType,
+            priority: priority?.rawValue,
+            expiration: expiration,
+            collapseID: collapseID.span.bytes
+        )
+        for token in tokens {
+            let bytes = Array(token.utf8)
+            unsafe batch.addPush(token: bytes.span.bytes, heading: heading, id: pushID(for: token))
+        }
+        return batch
+    }
+
+    /// The identity of the push to a token: the same in each retry.
+    func pushID(for token: String) -> PushID {
+        let token = Array(token.utf8)
+        // A span of an array that stays alive and unchanged through the call.
+        return unsafe PushID.derived(installation: (id.high, id.low), message: 0, token: token.span.bytes)
+    }
+
+    /// What is said at once, since no device token is to blame.
+    func check() throws(PushError) {
+        if let collapseID, collapseID.utf8.count > 64 {
+            throw PushError(
+                .invalidMessage,
+                "The collapse identifier is \(collapseID.utf8.count) bytes long; APNs accepts 64."
+            )
+        }
+        if payload.hasTwoAPS { throw .apsInExtra }
+    }
+}
+
+extension PushError {
+    static let apsInExtra = PushError(.invalidMessage, "“extra” may not contain “aps”: pass its members as “aps”.")
+}

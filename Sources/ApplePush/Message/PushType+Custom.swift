@@ -1,0 +1,42 @@
+extension PushType {
+    /// A type of Apple's that this library does not know yet. Equal arguments make equal types.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the header `apns-push-type`.
+    ///   - topicSuffix: What its topics append to the app's bundle identifier, such as `.push-type.widgets`.
+    ///   - payloadLimit: The largest payload that APNs accepts, in bytes.
+    ///   - defaultPriority: The priority of messages that name none; nil: Apple's default.
+    /// - Throws: A `PushError` if a header cannot contain the name or the suffix, or if the process has made 200 others.
+    public init(
+        custom name: String,
+        topicSuffix: String = "",
+        payloadLimit: Int = 4096,
+        defaultPriority: APNs.Priority? = nil
+    ) throws(PushError) {
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isVisible) else {
+            throw PushError(
+                .invalidMessage,
+                "The name of a push type is 1 to 64 visible ASCII characters, as in alert."
+            )
+        }
+        guard topicSuffix.isEmpty || topicSuffix.first == "." && topicSuffix.utf8.count <= 128,
+            topicSuffix.utf8.allSatisfy(Self.isVisible)
+        else {
+            throw PushError(
+                .invalidMessage,
+                "The topic suffix of a push type is a dot and up to 127 visible ASCII characters, as in .voip, or empty."
+            )
+        }
+        guard payloadLimit > 0 else {
+            throw PushError(.invalidMessage, "The payload limit of a push type is a positive number of bytes.")
+        }
+        let row = Row(name: name, suffix: topicSuffix, payloadLimit: payloadLimit, priority: defaultPriority)
+        if Self.table.contains(row), let type = Self(name: name) {
+            self = type
+        } else {
+            self.init(custom: try CustomPushTypes.sharedPlace(of: row))
+        }
+    }
+
+    private static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
+}

@@ -1,0 +1,22 @@
+extension PushType {
+    /// The topic of such pushes to an app: its bundle identifier with the suffix of the type, unless it has it already.
+    public func topic(of bundleID: String) -> String {
+        isComplete(bundleID.utf8) ? bundleID : bundleID + topicSuffix
+    }
+
+    /// The same as bytes; an empty one stays empty.
+    package func topic(of bundleID: [UInt8]) -> [UInt8] {
+        isComplete(bundleID) ? bundleID : bundleID + topicSuffix.utf8
+    }
+
+    /// The topic of a message, completed. One with the suffix of another type stays as it is, so that APNs says what is wrong.
+    func completing(_ topic: String) -> String {
+        let isOfAnotherType = Self.table.contains { !$0.suffix.isEmpty && topic.hasSuffix($0.suffix) }
+        return isOfAnotherType ? topic : self.topic(of: topic)
+    }
+
+    private func isComplete(_ topic: some BidirectionalCollection<UInt8>) -> Bool {
+        let suffix = topicSuffix.utf8
+        return suffix.isEmpty || topic.isEmpty || topic.suffix(suffix.count).elementsEqual(suffix)
+    }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Testing
+
+@testable import ApplePush
+
+@Suite struct CustomPushTypeTests {
+    @Test func `a custom type is sent with its name, its topic and its priority`() async throws {
+        let type = try PushType(custom: "spatial", topicSuffix: ".push-type.x", payloadLimit: 8192, defaultPriority: 5)
+        #expect((type.name, type.topicSuffix, type.payloadLimit) == ("spatial", ".push-type.x", 8192))
+        let backend = RecordedBackend()
+        let connection = Session(backend: backend)
+            .connection(to: .production, credential: try TestCredential.providerToken())
+        _ = try await APNs(connection).send(Message(tokens: ["a1"], pushType: type, topic: "com.example.app"))
+        let sent = try #require(backend.sent.first)
+        #expect((sent.pushType.name, sent.topic, sent.priority) == ("spatial", "com.example.app.push-type.x", 5))
+    }
+
+    @Test func `equal arguments make equal types, and Apple's own stay Apple's`() throws {
+        let type = try PushType(custom: "equal", topicSuffix: ".a")
+        #expect(try PushType(custom: "equal", topicSuffix: ".a") == type)
+        #expect(try PushType(custom: "equal", topicSuffix: ".b") != type)
+        #expect(try PushType(custom: "voip", topicSuffix: ".voip", payloadLimit: 5120) == .voip)
+        #expect(type.isCustom && !PushType.voip.isCustom)
+        #expect(PushType(name: "equal") == nil)
+        #expect(!PushType.all.contains(type))
+    }
+
+    @Test func `a message of a custom type can be decoded by a process that does not know it`() throws {
+        let type = try PushType(custom: "stored", topicSuffix: ".s", payloadLimit: 9, defaultPriority: .low)
+        let message = try Message(tokens: ["a1"], pushType: type)
+        let data = try JSONEncoder().encode(message)
+        #expect(try JSONDecoder().decode(Message.self, from: data) == message)
+        let fields = #"{"name":"decoded","topic_suffix":".d","payload_limit":10}"#
+        let decoded = try JSONDecoder().decode(PushType.self, from: Data(fields.utf8))
+        #expect((decoded.name, decoded.topicSuffix, decoded.payloadLimit) == ("decoded", ".d", 10))
+        #expect(decoded.defaultPriority == nil)
+        #expect(try JSONEncoder().encode(PushType.voip) == Data(#""voip""#.utf8))
+    }
+
+    @Test(arguments: ["", "two words", "line\nbreak", "Grüße", String(repeating: "x", count: 65)])
+    func `a name that a header cannot contain is an error`(name: String) {
+        let error = #expect(throws: PushError.self) { try PushType(custom: name) }
+        #expect(error?.code == .invalidMessage)
+    }
+
+    @Test(arguments: ["voip", ".a b", ".a\r\n", "." + String(repeating: "x", count: 128)])
+    func `a suffix that a topic cannot contain is an error`(suffix: String) {
+        #expect(throws: PushError.self) { try PushType(custom: "suffix", topicSuffix: suffix) }
+        #expect(throws: PushError.self) { try PushType(custom: "suffix", payloadLimit: 0) }
+    }
+
+    @Test func `a process can have two hundred custom types, and known ones thereafter`() throws {
+        var types = CustomPushTypes()
+        let rows = (0...CustomPushTypes.limit).map { PushType.Row(name: "t\($0)", suffix: "", payloadLimit: 1) }
+        for (place, row) in rows.dropLast().enumerated() { #expect(try types.place(of: row) == place) }
+        let error = #expect(throws: PushError.self) { try types.place(of: rows[CustomPushTypes.limit]) }
+        #expect(error?.message.contains("t200") == true)
+        #expect(try types.place(of: rows[7]) == 7)
+        #expect(PushType.table.count + CustomPushTypes.limit <= 256)
+    }
+}
