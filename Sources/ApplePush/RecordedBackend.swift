@@ -43,12 +43,21 @@ public struct RecordedBackend: Backend {
         public let collapseID: String?
     }
 
+    /// What this backend shares with those that are separate from it.
     private final class Tape: Sendable {
         let sent = Guarded<[Sent]>([])
+        let deadTokens: Guarded<[Feedback]>
+
+        init(_ deadTokens: [Feedback]) { self.deadTokens = Guarded(deadTokens) }
     }
 
-    private let tape = Tape()
-    private let deadTokens: [Feedback]
+    /// What it shares with its copies.
+    private final class Life: Sendable {
+        let isShutDown = Guarded(false)
+    }
+
+    private let tape: Tape
+    private let life = Life()
     private let answer: @Sendable (String) -> Answer
 
     /// A backend that answers each push by its token.
@@ -56,91 +65,93 @@ public struct RecordedBackend: Backend {
         feedback: [Feedback] = [],
         answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .delivered }
     ) {
-        deadTokens = feedback
+        self.init(Tape(feedback), answer)
+    }
+
+    private init(_ tape: Tape, _ answer: @escaping @Sendable (String) -> Answer) {
+        self.tape = tape
         self.answer = answer
     }
 
     /// The pushes that were sent so far.
     public var sent: [Sent] { tape.sent.withLock { $0 } }
 
-    /// Returns the answers at once. Without a permit in force, nothing is sent. Malformed tokens are refused, as by the other
-    /// backends.
+    /// Returns the answers at once. Nothing is sent without a permit in force, in a cancelled task, or after a shutdown.
+    /// Malformed tokens are refused, as by the other backends.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
         with credential: Credential,
         terms: DeliveryTerms
     ) async -> Delivered {
-        guard terms.permit?.isInForce ?? true, !Task.isCancelled else {
-            var outcomes = Outcomes(repeating: Outcome(.safe), count: batch.count)
-            outcomes.withheld = PushError(
-                .cancelled,
-                "The task was cancelled, or its permit ended, before the push was sent."
-            )
-            return Delivered(outcomes)
-        }
-        var outcomes = Outcomes(repeating: .delivered, count: batch.count)
+        var outcomes = Outcomes(repeating: Outcome(.safe), count: batch.count)
         for position in 0..<batch.count {
             if batch.isMalformed(position) {
                 outcomes[position] = Outcome(.rejected, reason: .malformedToken)
-                continue
+            } else if let reason = reasonToWithhold(terms.permit) {
+                outcomes.withheld = reason
+            } else {
+                send(position, of: batch, to: gateway, noting: &outcomes)
             }
-            switch answer(batch.token(of: position)) {
-            case .delivered: break
-            case .rejected(let status, let reason, let timestamp, let retryAfter):
-                outcomes[position] = Outcome(
-                    .rejected,
-                    status: UInt16(clamping: status),
-                    reason: outcomes.reason(named: reason),
-                    timestamp: timestamp,
-                    retryAfter: retryAfter.map { Int32(clamping: $0) }
-                )
-            case .safe:
-                outcomes[position] = Outcome(.safe)
-                outcomes.withheld = PushError(.unreachable, "The connection ended before the push was processed.")
-            case .unknown: outcomes[position] = Outcome(.unknown)
-            case .unreachable(let error):
-                outcomes[position] = Outcome(.safe)
-                outcomes.connectFailure = error
-                continue
-            }
-            let sent = Sent(
-                gateway: gateway,
-                token: batch.token(of: position),
-                id: batch.id(of: position),
-                payload: String(decoding: batch.payload(of: position), as: UTF8.self),
-                topic: batch.topic(of: position),
-                pushType: batch.pushType(of: position),
-                priority: batch.priority(of: position),
-                expiration: batch.expiration(of: position),
-                collapseID: batch.collapseID(of: position)
-            )
-            tape.sent.withLock { $0.append(sent) }
         }
         return Delivered(outcomes)
     }
 
-    /// Returns the given list.
-    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
-        FeedbackList(RecordedFeedback(deadTokens))
+    private func reasonToWithhold(_ permit: SendingPermit?) -> PushError? {
+        if life.isShutDown.withLock({ $0 }) { return .shutDown }
+        if permit?.isInForce ?? true, !Task.isCancelled { return nil }
+        return PushError(.cancelled, "The task was cancelled, or its permit ended, before the push was sent.")
     }
 
-    /// The same recording.
-    public func separate() -> Self { self }
+    private func send(_ position: Int, of batch: PushBatch, to gateway: Gateway, noting outcomes: inout Outcomes) {
+        switch answer(batch.token(of: position)) {
+        case .delivered: outcomes[position] = .delivered
+        case .rejected(let status, let reason, let timestamp, let retryAfter):
+            outcomes[position] = Outcome(
+                .rejected,
+                status: UInt16(clamping: status),
+                reason: outcomes.reason(named: reason),
+                timestamp: timestamp,
+                retryAfter: retryAfter.map { Int32(clamping: $0) }
+            )
+        case .safe:
+            outcomes.withheld = PushError(.unreachable, "The connection ended before the push was processed.")
+        case .unknown: outcomes[position] = Outcome(.unknown)
+        case .unreachable(let error):
+            outcomes.connectFailure = error
+            return
+        }
+        let sent = Sent(
+            gateway: gateway,
+            token: batch.token(of: position),
+            id: batch.id(of: position),
+            payload: String(decoding: batch.payload(of: position), as: UTF8.self),
+            topic: batch.topic(of: position),
+            pushType: batch.pushType(of: position),
+            priority: batch.priority(of: position),
+            expiration: batch.expiration(of: position),
+            collapseID: batch.collapseID(of: position)
+        )
+        tape.sent.withLock { $0.append(sent) }
+    }
 
-    /// Does nothing.
+    /// Returns the given list, and clears it, as a gateway does.
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+        if life.isShutDown.withLock({ $0 }) { throw .shutDown }
+        return FeedbackList(
+            tape.deadTokens.withLock { list in
+                defer { list = [] }
+                return list
+            }
+        )
+    }
+
+    /// A backend with the same recording and the same answers, which does not end with this one.
+    public func separate() -> Self { Self(tape, answer) }
+
+    /// Does nothing: there are no connections.
     public func outdate(idle: Duration) async {}
 
-    /// Does nothing.
-    public func shutdown() async {}
-}
-
-/// A given list, all of it at once.
-private actor RecordedFeedback: FeedbackSource {
-    private var entries: [Feedback]?
-    let failure: PushError? = nil
-
-    init(_ entries: [Feedback]) { self.entries = entries.isEmpty ? nil : entries }
-
-    func nextPiece() -> [Feedback]? { entries.take() }
+    /// Sends nothing afterwards. What was sent can still be read.
+    public func shutdown() async { life.isShutDown.withLock { $0 = true } }
 }

@@ -30,6 +30,13 @@ public struct FeedbackList: AsyncSequence, Sendable {
 
     package init(_ source: any FeedbackSource) { self.source = source }
 
+    /// A list of these entries, for backends of your own.
+    ///
+    /// - Parameter failure: Why others are missing; nil: the list is complete.
+    public init(_ entries: [Feedback], failure: PushError? = nil) {
+        self.init(GivenFeedback(entries, failure: failure))
+    }
+
     /// The entries that arrived together, for readers that save them together; nil at the end.
     package func nextPiece() async -> [Feedback]? { await source.nextPiece() }
 

@@ -29,6 +29,8 @@ final class TestGateway: Sendable {
         case reset(ErrorCode)
         case goAway(last: Int32?, ErrorCode = .noError, String = "")
         case allow(streams: UInt32)
+        /// Writes the answers so far, and does nothing more on this connection until the gate opens.
+        case wait(Gate)
         /// Closes the socket without close_notify, after what was written so far.
         case hangUp
         /// Closes the socket after close_notify.
@@ -175,6 +177,9 @@ final class TestGateway: Sendable {
                         try session.goAway(last: last, code, debugData: Array(text.utf8))
                         lastStream = last
                     case .allow(let streams): try session.allow(maxConcurrentStreams: streams)
+                    case .wait(let gate):
+                        try await write(session, &stream)
+                        await gate.pass()
                     case .hangUp: return try await write(session, &stream)
                     case .close:
                         try await write(session, &stream)

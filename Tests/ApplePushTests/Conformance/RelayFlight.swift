@@ -1,0 +1,1 @@
+../../Outside/Tests/Examples/RelayFlight.swift

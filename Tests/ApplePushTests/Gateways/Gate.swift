@@ -1,0 +1,29 @@
+import CarillonIO
+
+/// Lets nobody pass until it is opened. A cancelled task opens it: then the test is over, or the backend shut down.
+final class Gate: Sendable {
+    private let state = Guarded<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+
+    func pass() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOpen = self.state.withLock { state in
+                    if !state.isOpen { state.waiting.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+        } onCancel: {
+            open()
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,63 @@
+import ApplePush
+import Synchronization
+
+/// Hands each push to a relay of your company, which sends it to Apple.
+final class RelayBackend: Backend {
+    /// Sends one push. Returns nil if the relay did not answer, also because the task was cancelled; throws if it cannot be
+    /// reached.
+    typealias Relay = @Sendable (_ token: String, _ id: PushID, _ payload: [UInt8]) async throws(PushError) -> Outcome?
+
+    private let relay: Relay
+    /// The deliveries under way; nil after the shutdown.
+    private let flights = Mutex<[ObjectIdentifier: (flight: RelayFlight, task: Task<Void, Never>)]?>([:])
+
+    init(_ relay: @escaping Relay) { self.relay = relay }
+
+    func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
+        let flight = RelayFlight(batch, permit: terms.permit)
+        if Task.isCancelled { flight.cancel() }
+        let rest = Remainder { flight.cancel() }
+        let id = ObjectIdentifier(flight)
+        flights.withLock { flights in
+            if flights == nil { flight.shutDown() }
+            let task = Task {
+                rest.end(with: await flight.run(relay))
+                self.flights.withLock { $0?[id] = nil }
+            }
+            flights?[id] = (flight, task)
+        }
+        guard let interval = terms.returnAfter else { return Delivered(await rest.outcomes()) }
+        return await withTaskCancellationHandler {
+            await flight.delivered(after: interval, rest)
+        } onCancel: {
+            flight.cancel()
+        }
+    }
+
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+        throw PushError(
+            .unsupported,
+            "The relay keeps no list of dead tokens: the answer to a push says that its token is dead."
+        )
+    }
+
+    /// There is no connection to share.
+    func separate() -> RelayBackend { RelayBackend(relay) }
+
+    /// There is no connection to close.
+    func outdate(idle: Duration) async {}
+
+    func shutdown() async {
+        let open = flights.withLock { $0.take() } ?? [:]
+        for (flight, task) in open.values {
+            flight.shutDown()
+            task.cancel()
+        }
+        for (_, task) in open.values { await task.value }
+    }
+}
