@@ -5,16 +5,20 @@ import Synchronization
 final class ExchangeTable: Sendable {
     private struct Work {
         var isClosed = false
+        /// Requests that libmicrohttpd has begun to read and whose response is not sent yet.
+        var open = 0
         var underWay: [ObjectIdentifier: Exchange] = [:]
     }
 
     let limits: Limits
     private let routes: RouteTable
+    private let admission: WebServer.Admission?
     private let work = Mutex(Work())
 
-    init(_ routes: RouteTable, _ limits: Limits) {
+    init(_ routes: RouteTable, _ limits: Limits, _ admission: WebServer.Admission? = nil) {
         self.routes = routes
         self.limits = limits
+        self.admission = admission
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more
@@ -28,6 +32,8 @@ final class ExchangeTable: Sendable {
     ) -> MHD_Result {
         guard let known = slot.pointee else {
             if announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
+            if let refusal = refusal(of: connection, method, path) { return refusal.queue(on: connection) }
+            work.withLock { $0.open += 1 }
             // The slot keeps it until libmicrohttpd reports the end of the request: see `WebServer`.
             slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
             return .YES
@@ -51,6 +57,14 @@ final class ExchangeTable: Sendable {
         }
     }
 
+    /// Called when the response of a request is sent, or its connection is lost.
+    func ended() { work.withLock { $0.open -= 1 } }
+
+    var open: Int { work.withLock { $0.open } }
+
+    /// Answers requests that come from now on with 503.
+    func refuseMore() { work.withLock { $0.isClosed = true } }
+
     /// Stops accepting work. Requests under way are answered now, if their connection lives long enough.
     func close() {
         let left = self.work.withLock { work in
@@ -67,6 +81,17 @@ final class ExchangeTable: Sendable {
     private func announcesTooMuch(_ connection: OpaquePointer) -> Bool {
         guard let length = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return false }
         return (Int(String(cString: length)) ?? .max) > limits.bodyBytes
+    }
+
+    private func refusal(
+        of connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>
+    ) -> Response? {
+        guard let admission else { return nil }
+        return admission(
+            Exchange.request(connection, method: String(cString: method), path: String(cString: path), body: [])
+        )
     }
 
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {

@@ -5,6 +5,8 @@ import Synchronization
 /// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd runs the
 /// protocol on a thread of its own; handlers are ordinary tasks.
 package final class WebServer: Sendable {
+    package typealias Admission = @Sendable (Request) -> Response?
+
     private let host: String
     private let wantedPort: UInt16
     private let exchanges: ExchangeTable
@@ -17,10 +19,18 @@ package final class WebServer: Sendable {
     }
 
     /// With port 0, the system chooses one.
-    package init(host: String, port: UInt16, limits: Limits = Limits(), routes: [Route]) {
+    ///
+    /// - Parameter admission: judges a request by its headers, before its body is received. What it returns is the response.
+    package init(
+        host: String,
+        port: UInt16,
+        limits: Limits = Limits(),
+        admission: Admission? = nil,
+        routes: [Route]
+    ) {
         self.host = host
         wantedPort = port
-        exchanges = ExchangeTable(RouteTable(routes), limits)
+        exchanges = ExchangeTable(RouteTable(routes), limits, admission)
     }
 
     deinit { stop() }
@@ -56,11 +66,12 @@ package final class WebServer: Sendable {
                 size.pointee = 0
                 return exchanges.called(connection, method, path, uploaded, slot)
             },
-            { _, _, slot, _ in
-                guard let slot, let exchange = slot.pointee else { return }
+            { context, _, slot, _ in
+                guard let context, let slot, let exchange = slot.pointee else { return }
                 // The reference that `ExchangeTable` left in the slot; libmicrohttpd calls this once a request, as its last call.
                 slot.pointee = nil
                 Unmanaged<Exchange>.fromOpaque(exchange).release()
+                Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue().ended()
             },
             // `exchanges` lives as long as this server, whose end waits for the daemon's.
             Unmanaged.passUnretained(self.exchanges).toOpaque(),
@@ -71,6 +82,17 @@ package final class WebServer: Sendable {
             throw IOError(.system, "The HTTP server cannot start: too few descriptors, threads or memory.")
         }
         running.withLock { $0 = Running(daemon: daemon, port: port) }
+    }
+
+    /// Accepts no more connections, and waits until the responses to all requests are sent, or the time is over. New requests
+    /// on open connections are answered with 503.
+    package func drain(on loop: EventLoop, within limit: Duration) async {
+        let listener = self.running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
+        // The descriptor was ours, and libmicrohttpd gives it back.
+        if let listener, listener >= 0 { _ = Socket(owning: listener) }
+        exchanges.refuseMore()
+        let deadline = MonotonicInstant.now + limit
+        while exchanges.open > 0, .now < deadline { try? await loop.sleep(for: .milliseconds(10)) }
     }
 
     /// Cancels the requests under way, closes all connections and joins the thread. A server cannot be started again.

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonWeb
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `A web server` {
@@ -129,6 +130,48 @@ import Testing
             let answer = await TestClient.exchange(port, "GET /hel")
             #expect(!answer.contains("200 OK"))
         }
+    }
+
+    @Test func `judges a request by its headers, before its body`() async throws {
+        let server = WebServer(
+            host: "127.0.0.1",
+            port: 0,
+            admission: { $0.header("X-Word") == "open" ? nil : Response(text: "no\n", status: 403) },
+            routes: [Self.echo]
+        )
+        try server.start()
+        defer { server.stop() }
+        // The body that is announced never comes.
+        let refusal = await TestClient.ask(server.port, "POST /echo", headers: "Content-Length: 1000\r\n")
+        #expect(refusal.hasPrefix("HTTP/1.1 403 ") && refusal.hasSuffix("no\n"))
+        let headers = "X-Word: open\r\nContent-Length: 4\r\n"
+        let answer = await TestClient.ask(server.port, "POST /echo", headers: headers, body: "body")
+        #expect(answer.hasPrefix("HTTP/1.1 201 "))
+    }
+
+    @Test func `sends the responses under way before it ends, and takes no further request`() async throws {
+        let (started, startedInput) = AsyncStream<Void>.makeStream()
+        let (allowed, allowedInput) = AsyncStream<Void>.makeStream()
+        let slow = Route(.get, "/slow") { _ in
+            startedInput.yield()
+            for await _ in allowed { break }
+            return Response(text: "late")
+        }
+        let server = WebServer(host: "127.0.0.1", port: 0, routes: [slow])
+        try server.start()
+        let port = server.port
+        let answer = Task { await TestClient.ask(port, "GET /slow") }
+        _ = await started.first { _ in true }
+        try await TestLoop.with { loop in
+            async let drained: Void = server.drain(on: loop, within: .seconds(60))
+            try await loop.eventually("no further connection") {
+                await TestClient.ask(port, "GET /slow") == "no connection"
+            }
+            allowedInput.yield()
+            await drained
+        }
+        server.stop()
+        #expect(await answer.value.hasSuffix("late"))
     }
 
     @Test func `stops at once and cancels what is under way`() async throws {

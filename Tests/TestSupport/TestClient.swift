@@ -2,10 +2,10 @@ import CarillonIO
 import Glibc
 
 /// A plain socket to a server on this machine: HTTP as the bytes that are written here.
-enum TestClient {
+package enum TestClient {
     /// Writes all, and gives all that comes until the server closes the connection. Blocks only a thread of its own:
     /// the handlers need those of the tasks.
-    static func exchange(_ port: UInt16, _ text: String) async -> String {
+    package static func exchange(_ port: UInt16, _ text: String) async -> String {
         await withCheckedContinuation { continuation in
             do {
                 try Thread.detach(name: "test client") { continuation.resume(returning: Self.exchangeNow(port, text)) }
@@ -16,7 +16,7 @@ enum TestClient {
     }
 
     /// One request on a connection of its own, and all of its response.
-    static func ask(_ port: UInt16, _ line: String, headers: String = "", body: String = "") async -> String {
+    package static func ask(_ port: UInt16, _ line: String, headers: String = "", body: String = "") async -> String {
         await exchange(port, "\(line) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(headers)\r\n\(body)")
     }
 
