@@ -50,6 +50,7 @@ CREATE TABLE carillon.feedback (
     source          text NOT NULL DEFAULT 'http2',
     seen_at         timestamptz NOT NULL DEFAULT now(),
     handled_at      timestamptz,
+    read_at         timestamptz,
     PRIMARY KEY (app_id, id),
     CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary'))
 );
@@ -65,6 +66,7 @@ COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
 COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null: not yet';
+COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null: not yet';
 
 -- Tables of the application from which the feedback pass also deletes.
 CREATE TABLE carillon.watched_tables (

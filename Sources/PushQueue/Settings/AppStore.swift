@@ -80,7 +80,7 @@ package struct AppStore: Sendable {
         var app = AppSettings(name: name)
         set(&app)
         do {
-            try await connection.execute(Self.add, try await parameters(of: app))
+            try await insert(app)
             return try await find(app.name)
         } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
             throw SettingsError(
@@ -101,14 +101,11 @@ package struct AppStore: Sendable {
     ) async throws(SettingsError) -> App {
         do {
             let changed = try await connection.transaction {
-                let apps: [App] = try await connection.values(of: Self.lock, Parameters(name))
-                guard var app = apps.first?.settings else {
+                guard var app = try await locked(name) else {
                     throw SettingsError.unknown("app", name, known: try await list().map(\.name))
                 }
                 set(&app)
-                var parameters = try await parameters(of: app)
-                parameters.append(name)
-                try await connection.execute(Self.change, parameters)
+                try await update(name, to: app)
                 return app.name
             }
             return try await find(changed)
@@ -117,6 +114,22 @@ package struct AppStore: Sendable {
         } catch {
             throw SettingsError(error)
         }
+    }
+
+    func insert(_ app: AppSettings) async throws {
+        try await connection.execute(Self.add, try await parameters(of: app))
+    }
+
+    /// In a transaction: nobody else changes the app before its end. Nil: there is no such app.
+    func locked(_ name: String) async throws -> AppSettings? {
+        let apps: [App] = try await connection.values(of: Self.lock, Parameters(name))
+        return apps.first?.settings
+    }
+
+    func update(_ name: String, to app: AppSettings) async throws {
+        var parameters = try await parameters(of: app)
+        parameters.append(name)
+        try await connection.execute(Self.change, parameters)
     }
 
     /// Pushes of a paused app wait until it is resumed.

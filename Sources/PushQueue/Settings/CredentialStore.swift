@@ -33,21 +33,24 @@ package struct CredentialStore: Sendable {
     package func save(_ text: CredentialText, as name: String) async throws(SettingsError) -> StoredCredential {
         let facts = try text.credential().facts
         return try await settings {
-            try await refuseExpired(facts)
-            try await connection.transaction {
-                let parameters = Parameters(
-                    name,
-                    text.certificate,
-                    text.privateKey,
-                    text.passphrase,
-                    text.keyID,
-                    text.teamID
-                )
-                try await connection.execute(Self.save, parameters)
-                try await record(facts, of: name)
-            }
+            try await connection.transaction { try await write(text, facts, as: name) }
             return try await find(name)
         }
+    }
+
+    /// The statements of `save`, in a transaction of the caller.
+    func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
+        try await refuseExpired(facts)
+        let parameters = Parameters(
+            name,
+            text.certificate,
+            text.privateKey,
+            text.passphrase,
+            text.keyID,
+            text.teamID
+        )
+        try await connection.execute(Self.save, parameters)
+        try await record(facts, of: name)
     }
 
     private func refuseExpired(_ facts: Credential.Facts) async throws {

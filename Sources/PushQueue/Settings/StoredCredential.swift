@@ -36,4 +36,10 @@ package struct StoredCredential: Equatable, Identifiable, RowReadable {
         updatedAt = try rows.timestamp(row, "updated_at")
         apps = try rows.strings(row, "apps").compactMap { $0 }
     }
+
+    /// Whether a credential for these topics may send to the topic, or to one that Apple derives from it. A credential
+    /// that names no topic may send to any.
+    package static func allows(_ topic: String, among topics: [String]) -> Bool {
+        topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
+    }
 }

@@ -17,10 +17,4 @@ extension StoredCredential {
         let own = topics.joined(separator: ", ")
         return "The certificate \(name) is for \(own), not for \(topic): APNs will refuse the pushes."
     }
-
-    /// Whether a credential for these topics may send to the topic, or to one that Apple derives from it. A credential
-    /// that names no topic may send to any.
-    static func allows(_ topic: String, among topics: [String]) -> Bool {
-        topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
-    }
 }
