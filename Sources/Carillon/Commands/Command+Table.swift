@@ -6,7 +6,7 @@ extension Command {
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
         send, broadcast, messageShow, messageCancel, tokensImport, failuresList, failuresRequeue, feedback, status,
-        check, simulator,
+        check, simulator, pyapns,
         healthcheck, version, help,
     ]
 }

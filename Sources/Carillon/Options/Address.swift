@@ -27,5 +27,10 @@ struct Address: Sendable, Equatable, CustomStringConvertible {
         self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
     }
 
+    /// Whether only this machine reaches a server that listens there.
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.wholeMatch(of: /127\.\d{1,3}\.\d{1,3}\.\d{1,3}/) != nil
+    }
+
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

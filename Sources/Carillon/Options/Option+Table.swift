@@ -209,6 +209,13 @@ extension Option {
     static let allowTopic = Option("allow-topic", .text("TOPIC"), repeatable: true)
         .help("Accept only this topic from provider tokens; may be repeated.")
 
+    // pyapns
+    /// The same option for `pyapns`.
+    static let pyapnsPort = Option("port", .count(0...65_535), default: "7077")
+        .help("The port to listen on; 0 chooses a free port.")
+    static let accessToken = Option("access-token", .text("TOKEN"), secrecy: .hidden)
+        .help("What clients must know; required unless --host is a loopback address.")
+
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]
 

@@ -1,0 +1,61 @@
+import CarillonIO
+import CarillonWeb
+import PushQueue
+
+extension Command {
+    static let pyapns = Command(
+        "pyapns",
+        summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
+        discussion:
+            "For applications that call pyapns 0.4 today: they keep their client, and need no provisioning after a restart. "
+            + "'provision' stores the certificate as a credential and adds or changes the app; 'notify' enqueues, and "
+            + "returns when that is committed; 'feedback' returns the dead tokens that it has not returned before. Workers "
+            + "send. Listens on this machine only, unless --host is given with an access token, which clients pass as a "
+            + "password (http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
+            + "cannot be reached at the start, and with 78 when the schema is missing or of another version.",
+        options: [.host, .pyapnsPort, .accessToken, .database],
+        examples: [
+            "carillon pyapns --database postgresql://localhost/shop",
+            "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",
+        ],
+        isService: true,
+        run: { try await Pyapns(invocation: $0).run() }
+    )
+}
+
+private struct Pyapns {
+    /// The calls under way when it is told to end have this long.
+    private static let drainTimeout = Duration.seconds(10)
+
+    let invocation: Invocation
+
+    func run() async throws -> ExitStatus {
+        let (settings, log) = (invocation.settings, invocation.console.log)
+        let host = settings.text(.host) ?? "127.0.0.1"
+        let token = try settings.text(.accessToken).map { text throws(UsageError) in try AccessToken(text) }
+        let isLocal = Address.isLoopback(host)
+        guard isLocal || token != nil else {
+            throw UsageError(
+                "With --host \(host), other machines could send pushes and replace certificates: give clients a token, and "
+                    + "name its file with --access-token-file."
+            )
+        }
+        return try await LoopScope.with { loop in
+            try await DatabaseScope.with(invocation, on: loop) { try await SchemaCheck.run(on: $0) }
+            let database = PyapnsDatabase(settings.database, loop: loop, log: log)
+            let service = PyapnsService(database: database, log: log, readsFiles: isLocal)
+            let server = PyapnsEndpoint(service: service, token: token).server(host, UInt16(settings.count(.port)))
+            return try await Cleanup.after({
+                server.stop()
+                await database.close()
+            }) {
+                try await Interruption.wait(on: loop) {
+                    try server.start()
+                    log.info("The calls of pyapns clients are answered.", ["host": host, "port": server.port])
+                }
+                await server.drain(on: loop, within: Self.drainTimeout)
+                return .done
+            }
+        }
+    }
+}

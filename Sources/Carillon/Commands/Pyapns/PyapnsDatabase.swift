@@ -1,0 +1,96 @@
+import CarillonIO
+import CarillonPostgres
+
+/// The database of the service. It connects again whenever the connection was lost; a call that cannot wait fails.
+actor PyapnsDatabase {
+    private static let application = "carillon pyapns"
+    /// Clients wait for 20 seconds.
+    private static let settings = DatabaseScope.settings.with(["lock_timeout": "5s", "statement_timeout": "15s"])
+    private static let connectionTimeout = Duration.seconds(5)
+
+    private let source: DatabaseSource
+    private let loop: EventLoop
+    private let log: Log
+    private var connection: PostgresConnection?
+    /// Calls that come meanwhile share it.
+    private var connecting: Task<PostgresConnection, any Error>?
+    private var isAway = false
+    private var isClosed = false
+
+    init(_ source: DatabaseSource, loop: EventLoop, log: Log) {
+        self.source = source
+        self.loop = loop
+        self.log = log
+    }
+
+    /// Runs one statement, which is a transaction. A statement that was not sent, because the connection had been lost, is
+    /// sent again on a new one.
+    func query<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ decode: @escaping @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        var isRepeated = false
+        while true {
+            let connection = try await connected()
+            do {
+                return try await connection.query(statement, parameters, decode)
+            } catch let error as PostgresError where error.code == .closed {
+                if self.connection === connection { self.connection = nil }
+                guard error.outcome == .nothingDone, !isRepeated, !isClosed else { throw error }
+                isRepeated = true
+            }
+        }
+    }
+
+    /// Lends a connection of its own, for transactions.
+    func with<R: Sendable>(_ body: @Sendable (PostgresConnection) async throws -> R) async throws -> R {
+        let connection = try await connect()
+        return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
+    }
+
+    func close() async {
+        isClosed = true
+        if let connection = try? await connecting?.value { await connection.close() }
+        await connection?.close()
+        connection = nil
+    }
+
+    // MARK: Connecting
+
+    private func connected() async throws -> PostgresConnection {
+        if let connection { return connection }
+        let task = connecting ?? Task { try await connect() }
+        connecting = task
+        let result = await task.result
+        // Whoever waited for the same task comes here too, perhaps after another was begun.
+        if connecting == task {
+            connecting = nil
+            connection = isClosed ? nil : try? result.get()
+        }
+        return try result.get()
+    }
+
+    private func connect() async throws -> PostgresConnection {
+        do {
+            let connection = try await PostgresConnection.connect(
+                source,
+                on: loop,
+                application: Self.application,
+                to: .writable,
+                settings: Self.settings,
+                timeout: Self.connectionTimeout
+            )
+            if isAway { log.info("The database is back.") }
+            isAway = false
+            return connection
+        } catch {
+            // Once, however many calls fail.
+            if !isAway {
+                log.error("The database cannot be reached; calls fail until it is back.", ["error": "\(error)"])
+            }
+            isAway = true
+            throw error
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import FoundationEssentials
+
+/// A call: the name of a method, and its parameters.
+struct XMLRPCCall: Equatable, Sendable {
+    let method: String
+    let parameters: [XMLRPCValue]
+
+    init(_ document: [UInt8]) throws(XMLRPCFault) {
+        do throws(XMLError) {
+            var reader = Reader(xml: try XMLReader(document))
+            (method, parameters) = try reader.call()
+        } catch {
+            throw XMLRPCFault(.refused, "This is no XML-RPC call: \(error.reason) (at byte \(error.place)).")
+        }
+    }
+}
+
+/// The grammar of a call. Every end of an element was compared with its start by `XMLReader`.
+private struct Reader {
+    var xml: XMLReader
+    init(xml: XMLReader) { self.xml = xml }
+
+    mutating func call() throws(XMLError) -> (String, [XMLRPCValue]) {
+        try start(of: "methodCall")
+        try start(of: "methodName")
+        let method = try content().trimmed
+        var parameters: [XMLRPCValue] = []
+        if let element = try child() {
+            guard element == "params" else { throw error("<\(element)> in place of <params>") }
+            while let element = try child() {
+                guard element == "param" else { throw error("<\(element)> in place of <param>") }
+                try start(of: "value")
+                parameters.append(try value())
+                try end(of: "param")
+            }
+            try end(of: "methodCall")
+        }
+        while case let event = try xml.next(), event != .over {
+            guard case .text = event else { throw error("something after the call") }
+        }
+        return (method, parameters)
+    }
+
+    // MARK: Values
+
+    /// The rest of a value, after its start tag.
+    private mutating func value() throws(XMLError) -> XMLRPCValue {
+        var text = ""
+        while true {
+            switch try xml.next() {
+            case .text(let more): text += more
+            case .end, .over: return .string(text)  // a value without a type is a string
+            case .start(let type):
+                guard text.isBlank else { throw error("text beside <\(type)>") }
+                let value = try value(of: type)
+                try end(of: "value")
+                return value
+            }
+        }
+    }
+
+    private mutating func value(of type: String) throws(XMLError) -> XMLRPCValue {
+        switch type {
+        case "string": return .string(try content())
+        case "int", "i4", "i8", "ex:i8": return .int(try scalar(type) { Int64($0) })
+        case "boolean": return .bool(try scalar(type) { ["0": false, "1": true][$0] })
+        case "double": return .double(try scalar(type, Self.double))
+        case "dateTime.iso8601":
+            return .dateTime(try scalar(type) { $0.wholeMatch(of: /\d{8}T\d\d:\d\d:\d\d/).map { String($0.output) } })
+        case "base64":
+            return .base64(
+                try scalar(type) { Data(base64Encoded: $0, options: .ignoreUnknownCharacters).map { Array($0) } }
+            )
+        case "nil", "ex:nil":
+            try end(of: type)
+            return .none
+        case "array": return .array(try array())
+        case "struct": return .structure(try members())
+        default: throw error("<\(type)>, which is no type of a value")
+        }
+    }
+
+    /// Only what XML-RPC allows: no hexadecimal digits, no infinity.
+    private static func double(_ text: String) -> Double? {
+        guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
+        return Double(text).flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private mutating func scalar<Value>(_ type: String, _ parse: (String) -> Value?) throws(XMLError) -> Value {
+        let text = try content().trimmed
+        guard let value = parse(text) else { throw error("<\(type)> with a content of another type") }
+        return value
+    }
+
+    private mutating func array() throws(XMLError) -> [XMLRPCValue] {
+        try start(of: "data")
+        var values: [XMLRPCValue] = []
+        while let element = try child() {
+            guard element == "value" else { throw error("<\(element)> in place of <value>") }
+            values.append(try value())
+        }
+        try end(of: "array")
+        return values
+    }
+
+    private mutating func members() throws(XMLError) -> [XMLRPCValue.Member] {
+        var members: [XMLRPCValue.Member] = []
+        var places: [String: Int] = [:]
+        while let element = try child() {
+            guard element == "member" else { throw error("<\(element)> in place of <member>") }
+            try start(of: "name")
+            let name = try content()
+            try start(of: "value")
+            let member = XMLRPCValue.Member(name: name, value: try value())
+            try end(of: "member")
+            // The last one counts, as in Python.
+            if let place = places[name] {
+                members[place] = member
+            } else {
+                places[name] = members.count
+                members.append(member)
+            }
+        }
+        return members
+    }
+
+    // MARK: Elements
+
+    /// The text up to the end of the element that was started.
+    private mutating func content() throws(XMLError) -> String {
+        var text = ""
+        while true {
+            switch try xml.next() {
+            case .text(let more): text += more
+            case .end, .over: return text
+            case .start(let name): throw error("<\(name)> where text belongs")
+            }
+        }
+    }
+
+    /// The name of the next element; nil at the end of the one that it would be in.
+    private mutating func child() throws(XMLError) -> String? {
+        while true {
+            switch try xml.next() {
+            case .text(let text):
+                guard text.isBlank else { throw error("text where an element belongs") }
+            case .start(let name): return name
+            case .end, .over: return nil
+            }
+        }
+    }
+
+    private mutating func start(of name: String) throws(XMLError) {
+        let found = try child()
+        guard found == name else {
+            throw error(found.map { "<\($0)> in place of <\(name)>" } ?? "<\(name)> is missing")
+        }
+    }
+
+    private mutating func end(of name: String) throws(XMLError) {
+        if let found = try child() { throw error("<\(found)> where <\(name)> ends") }
+    }
+
+    private func error(_ reason: String) -> XMLError { XMLError(reason: reason, place: xml.place) }
+}
+
+extension String {
+    fileprivate var isBlank: Bool { allSatisfy(\.isWhitespace) }
+
+    fileprivate var trimmed: String {
+        let isSpace: (Character) -> Bool = \.isWhitespace
+        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
+}

@@ -1,0 +1,20 @@
+/// A call that failed, as the client receives it.
+struct XMLRPCFault: Error, Equatable {
+    /// The codes that pyapns answers with. Its clients know 404, 401 and 500.
+    enum Code: Int, Sendable {
+        case unknownApp = 404
+        case badEnvironment = 401
+        case unavailable = 500
+        case unknownMethod = 8001
+        /// The call cannot be understood, or is refused: sending it again is of no use.
+        case refused = 8002
+    }
+
+    let code: Code
+    let text: String
+
+    init(_ code: Code, _ text: String) {
+        self.code = code
+        self.text = text
+    }
+}

@@ -1,0 +1,41 @@
+import CarillonPostgres
+import PushQueue
+
+extension XMLRPCFault {
+    /// Explains any error to the caller of a method.
+    init(explaining error: any Error) {
+        switch error {
+        case let fault as XMLRPCFault: self = fault
+        case let error as PostgresError: self.init(explaining: error)
+        case let error as SettingsError:
+            if let cause = error.underlying as? PostgresError, error.code == .database {
+                self.init(explaining: cause)
+            } else {
+                self.init(.refused, error.message.asSentence)
+            }
+        case let error as FileError: self.init(.refused, error.sentence)
+        default: self.init(.unavailable, CommandError(explaining: error).sentence)
+        }
+    }
+
+    private init(explaining error: PostgresError) {
+        let sentence = [error.message, error.hint].compactMap { $0?.asSentence }.joined(separator: " ")
+        switch error.sqlState {
+        case SQLState.undefinedObject?:
+            self.init(.unknownApp, "\(sentence) Provision it, or add it with 'carillon app add'.")
+        case let state? where SQLState.badArgument.contains(state):
+            self.init(.refused, sentence)
+        case SQLState.insufficientPrivilege?:
+            self.init(
+                .unavailable,
+                "The database user of carillon pyapns has no right to do this: \(sentence) provision takes the owner of the "
+                    + "schema, feedback takes carillon_worker, notify takes carillon_app or the owner."
+            )
+        default:
+            let doubt =
+                error.outcome == .unknown
+                ? " It is unknown whether the call took effect: notifications may have been enqueued." : ""
+            self.init(.unavailable, "The database cannot do this now: \(sentence)\(doubt)")
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import Testing
+
+@testable import Carillon
+
+@Suite struct AccessTokenTests {
+    @Test(arguments: [
+        ("Bearer 0123456789abcdef", true), ("bearer 0123456789abcdef", true), ("Basic dTowMTIzNDU2Nzg5YWJjZGVm", true),
+        ("Basic OjAxMjM0NTY3ODlhYmNkZWY=", true), ("Bearer 0123456789abcdeF", false),
+        ("Bearer 0123456789abcdef0", false),
+        ("Bearer ", false), ("Bearer", false), ("Basic MDEyMzQ1Njc4OWFiY2RlZg==", false), ("Basic !", false),
+        ("0123456789abcdef", false), ("", false),
+    ])
+    func `is a bearer token, or anybody's password`(header: String, isAdmitted: Bool) throws {
+        #expect(try AccessToken("0123456789abcdef").admits(header) == isAdmitted)
+        #expect(try !AccessToken("0123456789abcdef").admits(nil))
+    }
+
+    @Test(arguments: ["", "short", "0123456789 abcdef", "0123456789äbcdefg"])
+    func `is long enough, and visible`(text: String) {
+        let error = #expect(throws: UsageError.self) { try AccessToken(text) }
+        #expect(error?.sentence.contains("openssl rand") == true)
+    }
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import Carillon
+
+@Suite struct XMLRPCCallTests {
+    private func read(_ text: String) throws(XMLRPCFault) -> XMLRPCCall { try XMLRPCCall(Array(text.utf8)) }
+
+    private func value(_ text: String) throws(XMLRPCFault) -> XMLRPCValue? {
+        try read(call("<param><value>\(text)</value></param>")).parameters.first
+    }
+
+    private func call(_ parameters: String) -> String {
+        "<?xml version='1.0'?>\n<methodCall><methodName>m</methodName><params>\(parameters)</params></methodCall>\n"
+    }
+
+    @Test(arguments: [
+        ("plain", XMLRPCValue.string("plain")), ("<string>a &amp; b</string>", .string("a & b")), ("", .string("")),
+        ("<string/>", .string("")), ("<string>&#x20AC;&#10;<![CDATA[<&>]]>\r\nend</string>", .string("€\n<&>\nend")),
+        (" <int> -7 </int> ", .int(-7)), ("<i4>+2147483647</i4>", .int(2_147_483_647)),
+        ("<i8>9223372036854775807</i8>", .int(.max)), ("<boolean>1</boolean>", .bool(true)),
+        ("<double>-1.5e3</double>", .double(-1500)), ("<nil/>", .none), ("<ex:nil xmlns:ex='x'/>", .none),
+        ("<dateTime.iso8601>20261124T00:10:04</dateTime.iso8601>", .dateTime("20261124T00:10:04")),
+        ("<base64>aGVs\nbG8=</base64>", .base64(Array("hello".utf8))),
+        (
+            "<array><data><value>a</value><!-- b --><value><int>1</int></value></data></array>",
+            .array([.string("a"), .int(1)])
+        ),
+        ("<array><data/></array>", .array([])), ("<struct></struct>", .structure([])),
+        (
+            "<struct><member><name>b</name><value>1</value></member><member><name>a</name><value>2</value></member>"
+                + "<member><name>b</name><value>3</value></member></struct>",
+            .structure([.init(name: "b", value: .string("3")), .init(name: "a", value: .string("2"))])
+        ),
+    ])
+    func `reads each type of value`(text: String, expected: XMLRPCValue) throws {
+        #expect(try value(text) == expected)
+    }
+
+    @Test func `reads the method, and a call without parameters`() throws {
+        #expect(
+            try read("<methodCall><methodName> feedback </methodName></methodCall>")
+                == read(
+                    "\u{FEFF}<?xml version=\"1.0\" encoding=\"utf-8\"?><!-- x --><methodCall><methodName>feedback</methodName>"
+                        + "<params/></methodCall><!-- y -->"
+                )
+        )
+        #expect(try read("<methodCall><methodName>feedback</methodName></methodCall>").method == "feedback")
+    }
+
+    @Test func `reads Latin 1 where it is declared`() throws {
+        let bytes =
+            Array(
+                "<?xml version='1.0' encoding='ISO-8859-1'?><methodCall><methodName>m</methodName><params><param><value>gr"
+                    .utf8
+            )
+            + [0xFC] + Array("n</value></param></params></methodCall>".utf8)
+        #expect(try XMLRPCCall(bytes).parameters == [.string("grün")])
+    }
+
+    @Test(arguments: [
+        ("", "it ends early"), ("hello", "text outside"), ("<methodCall>", "it ends early"),
+        ("<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]><methodCall/>", "a document type"),
+        ("<?php x ?><methodCall/>", "a document type or an instruction"),
+        ("<methodResponse/>", "<methodResponse> in place of"),
+        ("<methodCall></method>", "</method> where another"),
+        ("<methodCall><methodName>m</methodName></methodCall><a/>", "a second root"),
+        ("<?xml version='1.0' encoding='UTF-16'?><methodCall/>", "the encoding utf-16"),
+        ("<methodCall><methodName>m\u{0}</methodName></methodCall>", "a control character"),
+        ("<methodCall a=b></methodCall>", "without quotes"), ("<methodCall", "a tag that is not closed"),
+        ("<methodCall><methodName>m</methodName><params><value/></params></methodCall>", "in place of <param>"),
+        ("<\(String(repeating: "a", count: 100))/>", "a proper name"),
+        ("<!-- a -- b --><methodCall/>", "a comment with --"),
+    ])
+    func `says why it cannot read a document`(text: String, reason: String) {
+        let fault = #expect(throws: XMLRPCFault.self) { try read(text) }
+        #expect(fault?.code == .refused)
+        #expect(fault?.text.contains(reason) == true, "\(fault?.text ?? "")")
+    }
+
+    @Test(arguments: [
+        "<int>1.5</int>", "<int></int>", "<int>9223372036854775808</int>", "<boolean>2</boolean>",
+        "<double>inf</double>",
+        "<double>0x1p3</double>", "<double>1e999</double>", "<dateTime.iso8601>2026-11-24</dateTime.iso8601>",
+        "<base64>a</base64>",
+        "<nil>x</nil>", "<date>1</date>", "x<int>1</int>", "<int>1</int>x", "<int>1</int><int>1</int>", "<array/>",
+        "<array><data><int>1</int></data></array>", "<struct><member><name>a</name></member></struct>",
+        "<struct><member><value>a</value></member></struct>", "<string><b/></string>", "&lol;", "&#0;", "&#xD800;",
+        "& b",
+        "]]>", "<string>a</strin", "<![CDATA[a",
+    ])
+    func `refuses a value that is not of its type`(text: String) {
+        #expect(throws: XMLRPCFault.self) { try value(text) }
+    }
+
+    @Test func `refuses bytes that are not UTF-8`() {
+        let bytes = Array(call("<param><value>").utf8) + [0xC3, 0x28]
+        #expect(throws: XMLRPCFault.self) { try XMLRPCCall(bytes) }
+    }
+
+    @Test func `refuses values inside each other without end, and is quick about it`() throws {
+        let depth = 200_000
+        let text = String(repeating: "<value><array><data>", count: depth)
+        let fault = #expect(throws: XMLRPCFault.self) { try read(call("<param>" + text)) }
+        #expect(fault?.text.contains("more than 256 elements inside each other") == true)
+        let shallow = 60
+        let nested =
+            String(repeating: "<value><array><data>", count: shallow)
+            + String(repeating: "</data></array></value>", count: shallow)
+        #expect(try read(call("<param>\(nested)</param>")).parameters.count == 1)
+    }
+}
