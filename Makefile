@@ -66,7 +66,7 @@ soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a work
 	$(SWIFT) build --build-tests
 	SOAK=$(SOAK) $(SWIFT) test --skip-build --disable-xctest --filter 'SoakCases' $(TEST_FLAGS)
 
-interop: packages ## programs of others, from PyPI and Debian: drivers that enqueue, clients and gateways of the binary protocol
+interop: packages ## programs of others, from PyPI and Debian: drivers that enqueue, clients and gateways of both protocols
 	$(SWIFT) build --product carillon
 	@bash .ci/packages interop
 	@bash .ci/interop

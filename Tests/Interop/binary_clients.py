@@ -1,8 +1,6 @@
 """A client of the legacy binary protocol that others wrote, apns-client 0.2.1 from PyPI, with the simulator's gateway and
 feedback service. Prints a line for each case: its result, the driver, the case, and what was wrong."""
 
-import json
-import subprocess
 import sys
 import time
 
@@ -12,40 +10,9 @@ import OpenSSL.SSL
 OpenSSL.SSL.SSLv3_METHOD = OpenSSL.SSL.TLS_METHOD
 
 from apnsclient import APNs, Message, Session  # noqa: E402
+from simulator import Simulator, run, token  # noqa: E402
 
 NAME = "apns-client (PyPI)"
-
-
-def token(prefix, number):
-    return prefix + format(number, "0%dx" % (64 - len(prefix)))
-
-
-class Simulator:
-    def __init__(self, carillon, folder):
-        self.log = folder + "/requests.log"
-        self.process = subprocess.Popen(
-            [
-                carillon, "simulator", "--port", "0", "--binary-port", "0", "--feedback-port", "0",
-                "--ca-out", folder + "/ca.pem", "--log", self.log, "--log-format", "json",
-                "--answer", "bb=400:BadDeviceToken", "--answer", "dd=410",
-            ],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for line in self.process.stderr:
-            said = json.loads(line)
-            if said["message"] == "The simulator is listening.":
-                self.binary, self.feedback = said["binary_port"], said["feedback_port"]
-                return
-        raise RuntimeError("the simulator did not start")
-
-    def requests(self):
-        with open(self.log) as lines:
-            return [json.loads(line) for line in lines]
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def send_one(simulator, certificate):
@@ -93,12 +60,7 @@ def main(carillon, folder):
         certificate = file.read()
     simulator = Simulator(carillon, folder)
     try:
-        for case in (send_one, refused_and_retried, feedback):
-            try:
-                case(simulator, certificate)
-                print("ok", NAME, case.__name__.replace("_", " "), "", sep="\t", flush=True)
-            except Exception as error:
-                print("FAILED", NAME, case.__name__, repr(error), sep="\t", flush=True)
+        run(NAME, (send_one, refused_and_retried, feedback), simulator, certificate)
     finally:
         simulator.stop()
 
