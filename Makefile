@@ -25,7 +25,7 @@ SOURCES := Sources Tests Package.swift
 PLOTS ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release demo test fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint check-darwin docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ format: ## lay out the sources
 lint: ## check layout and structure
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@bash .ci/structure
+
+check-darwin: packages ## type-check the library as a Mac would compile it, against a stand-in for Apple's headers
+	@bash .ci/darwin/check
 
 docs: ## the library's documentation, into .docs/, and the pages of docs/ that are made from the program
 	@bash .ci/packages test

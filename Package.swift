@@ -22,12 +22,26 @@ func c(_ folder: String, _ pkgConfig: String, _ providers: SystemPackageProvider
     .systemLibrary(name: "Carillon" + folder, path: "Sources/" + folder, pkgConfig: pkgConfig, providers: providers)
 }
 
-func wrapper(_ folder: String, of dependencies: Target.Dependency...) -> Target {
-    .target(name: "Carillon" + folder, dependencies: dependencies, path: "Sources/" + folder, swiftSettings: settings)
+func wrapper(_ folder: String, of dependencies: Target.Dependency..., excluding excluded: [String] = []) -> Target {
+    .target(
+        name: "Carillon" + folder,
+        dependencies: dependencies,
+        path: "Sources/" + folder,
+        exclude: excluded,
+        swiftSettings: settings
+    )
 }
+
+#if canImport(Darwin)
+    /// Child processes, signals and terminals, which only the program uses: it is for Linux.
+    let linuxOnly = ["Processes"]
+#else
+    let linuxOnly: [String] = []
+#endif
 
 let package = Package(
     name: "carillon",
+    platforms: [.macOS(.v26)],  // the first whose standard library has InlineArray and UTF8Span; for the libraries only
     products: [
         .executable(name: "carillon", targets: ["Carillon"]),
         .executable(name: "carillon-bench", targets: ["CarillonBenchmarks"]),
@@ -43,8 +57,9 @@ let package = Package(
         c("CMicroHTTP", "libmicrohttpd", .apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])),
 
         // The ground floor: each wraps one thing of the outside world.
-        wrapper("IO", of: "CarillonCLinux"),
-        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO"),
+        wrapper("POSIX", of: .target(name: "CarillonCLinux", condition: .when(platforms: [.linux]))),
+        wrapper("IO", of: "CarillonPOSIX", excluding: linuxOnly),
+        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonPOSIX"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
         wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
         wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO"),
@@ -63,7 +78,7 @@ let package = Package(
         ),
         .target(
             name: "ApplePushSimulator",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonTLS"],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonTLS"],
             path: "Sources/Simulator",
             swiftSettings: settings
         ),

@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// Decides which address is tried when (RFC 8305, "happy eyeballs"): the families take turns, an attempt starts when the one
 /// before has failed or has had 250 ms, and the first to be connected wins.

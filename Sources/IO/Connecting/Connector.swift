@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// One attempt to connect, on its loop: looks the name up, races the addresses, keeps the deadline.
 actor Connector {

@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// Looks up the addresses of a name, afresh each time and never on a loop: the C library's resolver cannot be interrupted,
 /// and blocks for many seconds when name servers are silent.
@@ -67,7 +66,7 @@ enum Resolver {
     private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Answer {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_socktype = SocketCalls.streamType
         hints.ai_flags = flags | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host

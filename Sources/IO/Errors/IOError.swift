@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// What went wrong between this program and the kernel, or the network behind it.
 package struct IOError: CodedError {
@@ -68,7 +68,12 @@ package struct IOError: CodedError {
     /// How many files this process may have open. getrlimit(2).
     package static var openFiles: UInt? {
         var limit = rlimit()
-        guard getrlimit(.init(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        #if canImport(Darwin)
+            let resource = RLIMIT_NOFILE
+        #else
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #endif
+        guard getrlimit(resource, &limit) == 0 else { return nil }
         return UInt(limit.rlim_cur)
     }
 }

@@ -1,5 +1,3 @@
-import CarillonCLinux
-import Glibc
 import Synchronization
 
 /// One thread that waits for descriptors and timers, and that actors can name as their executor: then their methods and
@@ -10,7 +8,7 @@ import Synchronization
 package final class EventLoop: SerialExecutor, TaskExecutor {
     package let name: String
     private let inbox = Guarded(Inbox())
-    private let wakeUp: CInt
+    private let waker: PollerWaker
     private let thread = Guarded<Thread?>(nil)
     /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no memory ordering is needed.
     private let threadID = Atomic<UInt>(0)
@@ -20,20 +18,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     package init(name: String) throws(IOError) {
         self.name = name
-        wakeUp = try SystemCall.check("creating an event descriptor") {
-            eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
-        }
-        do {
-            reactor = try Reactor(wakeUp: wakeUp)
-        } catch {
-            close(wakeUp)
-            throw error
-        }
+        let reactor = try Reactor()
+        waker = reactor.waker
+        self.reactor = reactor
         let thread = try Thread(name: name) { self.run() }
         self.thread.withLock { $0 = thread }
     }
-
-    deinit { close(wakeUp) }
 
     // MARK: From any thread
 
@@ -124,7 +114,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: The thread
 
-    private func wake() { eventfd_write(wakeUp, 1) }
+    private func wake() { waker.wake() }
 
     private func run() {
         threadID.store(Thread.current, ordering: .relaxed)

@@ -1,6 +1,3 @@
-import CarillonCLinux
-import Glibc
-
 /// Names a watch, to change or cancel it.
 package struct WatchToken: Hashable, Sendable {
     let slot: Slot
@@ -24,13 +21,10 @@ final class Reactor {
     private var watches = SlotTable<Watch>()
     private var timers = TimerHeap<Timer>()
     private var turnEndings: [() -> Void] = []
-    private let wakeUp: CInt
 
-    init(wakeUp: CInt) throws(IOError) {
-        poller = try Poller()
-        self.wakeUp = wakeUp
-        try poller.add(wakeUp, for: .read, as: Poller.wakeUp)
-    }
+    init() throws(IOError) { poller = try Poller() }
+
+    var waker: PollerWaker { poller.waker }
 
     // MARK: Descriptors
 
@@ -103,14 +97,9 @@ final class Reactor {
     func poll(maySleep: Bool) {
         let count = poller.wait(until: maySleep ? timers.earliest : MonotonicInstant(nanoseconds: 0))
         for index in 0..<count {
-            let event = poller.event(at: index)
-            if event.slot == Poller.wakeUp {
-                var value: eventfd_t = 0
-                eventfd_read(wakeUp, &value)
-            } else {
-                // An earlier handler of this round may have cancelled this watch: then the slot is empty.
-                watches[event.slot]?.handler(event.ready)
-            }
+            guard let event = poller.event(at: index) else { continue }
+            // An earlier handler of this round may have cancelled this watch: then the slot is empty.
+            watches[event.slot]?.handler(event.ready)
         }
     }
 

@@ -5,6 +5,15 @@ struct Slot: Hashable, Sendable {
     let generation: UInt32
 }
 
+extension Slot {
+    init(bits: UInt64) {
+        self.init(index: UInt32(truncatingIfNeeded: bits), generation: UInt32(truncatingIfNeeded: bits >> 32))
+    }
+
+    /// What the kernel keeps beside a descriptor.
+    var bits: UInt64 { UInt64(generation) << 32 | UInt64(index) }
+}
+
 /// Values under small tokens, found by index, without hashing or an object for each value.
 struct SlotTable<Value> {
     fileprivate struct Place {

@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 extension ChildProcess {
     package struct Command: Sendable {

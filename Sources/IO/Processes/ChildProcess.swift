@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 import Synchronization
 
 /// A program that this one has started.

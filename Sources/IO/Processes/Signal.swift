@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: CInt

@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 import Synchronization
 
 /// Signals of the process as events on a loop, instead of the process's sudden end.

@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 package enum Terminal {
     /// The width of a line; nil where the descriptor is not a terminal, or the terminal does not report it.

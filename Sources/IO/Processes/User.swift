@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 package struct User: Hashable, Sendable {
     package let name: String

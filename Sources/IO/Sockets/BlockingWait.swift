@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// Waits on a thread that may block. The thread of a loop may not.
 package enum BlockingWait {

@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// Accepts connections on a port, on a loop, until `close()` or the last reference to it is gone.
 package final class Listener: Sendable {
@@ -18,7 +18,7 @@ package final class Listener: Sendable {
             self.accept = accept
         }
 
-        deinit { Glibc.close(descriptor) }
+        deinit { CarillonPOSIX.close(descriptor) }
 
         func open() {
             do {

@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// A stream socket that is bound to a port and listens, closed with its value.
 package struct ListeningSocket: ~Copyable, Sendable {
@@ -50,7 +49,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         let socket = try Socket.unconnected(family: address.family)
         socket.set(SOL_SOCKET, SO_REUSEADDR, to: CInt(1))
         guard address.withPointer({ bind(socket.descriptor, $0, $1) }) == 0,
-            Glibc.listen(socket.descriptor, backlog) == 0
+            CarillonPOSIX.listen(socket.descriptor, backlog) == 0
         else { throw refusal(errno, address) }
         return socket
     }

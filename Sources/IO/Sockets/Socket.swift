@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// A stream socket, closed with its value. Non-blocking, and not inherited by child processes.
 package struct Socket: ~Copyable, Sendable {
@@ -7,7 +6,8 @@ package struct Socket: ~Copyable, Sendable {
 
     package init(owning descriptor: CInt) { self.descriptor = descriptor }
 
-    static let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    /// For send(2), where it is called elsewhere: no `SIGPIPE`.
+    package static var sendFlags: CInt { SocketCalls.sendFlags }
 
     deinit { close(descriptor) }
 
@@ -19,7 +19,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     static func unconnected(family: CInt) throws(IOError) -> Socket {
-        try Socket(owning: SystemCall.check("making a socket") { socket(family, kind, 0) })
+        try Socket(owning: SystemCall.check("making a socket") { SocketCalls.make(family: family) })
     }
 
     /// A socket that has begun to connect: once it is writable, `pendingError()` returns the result.
@@ -34,9 +34,8 @@ package struct Socket: ~Copyable, Sendable {
 
     /// Accepts a connection that waits on a listening socket.
     static func accepted(on listener: CInt) throws(IOError) -> Socket {
-        let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let socket = try Socket(
-            owning: SystemCall.check("accepting a connection") { accept4(listener, nil, nil, flags) }
+            owning: SystemCall.check("accepting a connection") { SocketCalls.accept(on: listener) }
         )
         socket.setNoDelay()
         return socket
@@ -52,7 +51,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     package func write(_ bytes: RawSpan) throws(IOError) -> WriteResult {
-        let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Self.sendFlags) }
         if count >= 0 { return .bytes(count) }
         if errno == EAGAIN || errno == EINTR { return .wantsWrite }
         throw IOError(errno: errno, doing: "writing to the socket")
@@ -64,7 +63,7 @@ package struct Socket: ~Copyable, Sendable {
     /// Has the kernel end the connection when the peer has not acknowledged sent data, or has had no room for more, for
     /// this long.
     package func giveUp(unacknowledgedAfter limit: Duration) {
-        set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
+        SocketCalls.giveUp(self, unacknowledgedAfter: limit)
     }
 
     /// Has the kernel reset the connection when it is closed, instead of shutting it down in order.

@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// An IPv4 or IPv6 address with a port.
 package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {

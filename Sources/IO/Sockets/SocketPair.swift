@@ -1,6 +1,3 @@
-import CarillonCLinux
-import Glibc
-
 /// Two local sockets connected with each other.
 package struct SocketPair: ~Copyable, Sendable {
     package let first: Socket
@@ -9,8 +6,9 @@ package struct SocketPair: ~Copyable, Sendable {
     /// - Parameter isBlocking: for an end that goes to a child process, which expects to be able to wait in a read.
     package init(isBlocking: Bool = false) throws(IOError) {
         var descriptors: [CInt] = [-1, -1]
-        let kind = isBlocking ? CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) : Socket.kind
-        _ = try SystemCall.check("making a pair of sockets") { socketpair(AF_UNIX, kind, 0, &descriptors) }
+        _ = try SystemCall.check("making a pair of sockets") {
+            SocketCalls.makePair(isBlocking: isBlocking, &descriptors)
+        }
         first = Socket(owning: descriptors[0])
         second = Socket(owning: descriptors[1])
     }

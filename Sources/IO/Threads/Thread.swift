@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// A thread that has to be joined.
 ///
@@ -18,7 +17,14 @@ package final class Thread: Sendable {
 
     private let handle: Guarded<pthread_t?>
 
-    static var current: pthread_t { pthread_self() }
+    /// Names the calling thread as long as it runs.
+    static var current: UInt {
+        #if canImport(Darwin)
+            UInt(bitPattern: pthread_self())
+        #else
+            pthread_self()
+        #endif
+    }
 
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
         handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
@@ -45,7 +51,7 @@ package final class Thread: Sendable {
         _ = try start(Start(name: name, body: body), detached: true)
     }
 
-    private static func start(_ start: Start, detached: Bool) throws(IOError) -> pthread_t {
+    private static func start(_ start: Start, detached: Bool) throws(IOError) -> pthread_t? {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -59,17 +65,18 @@ package final class Thread: Sendable {
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
-        var thread = pthread_t()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
         // The new thread takes this reference over; if none is made, it is released below.
         let argument = Unmanaged.passRetained(start)
         let result = pthread_create(
             &thread,
             &attributes,
             { argument in
-                guard let argument else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-                pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
-                start.body()
+                Thread.run(argument)
                 return nil
             },
             argument.toOpaque()
@@ -79,5 +86,23 @@ package final class Thread: Sendable {
             throw IOError(errno: result, doing: "starting the thread \(start.name)")
         }
         return thread
+    }
+
+    /// The argument is optional in the C library of Linux only.
+    private static func run(_ argument: UnsafeMutableRawPointer?) {
+        guard let argument else { return }
+        let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+        setName(start.name)
+        start.body()
+    }
+
+    /// Names the calling thread for debuggers; Linux takes 15 bytes.
+    private static func setName(_ name: String) {
+        let short = String(name.prefix(15))
+        #if canImport(Darwin)
+            pthread_setname_np(short)
+        #else
+            pthread_setname_np(pthread_self(), short)
+        #endif
     }
 }

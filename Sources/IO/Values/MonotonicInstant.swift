@@ -1,5 +1,4 @@
-import CarillonCLinux
-import Glibc
+import CarillonPOSIX
 
 /// A time of CLOCK_MONOTONIC, which nobody can set: every deadline is one.
 package struct MonotonicInstant: Comparable, Hashable, Sendable {

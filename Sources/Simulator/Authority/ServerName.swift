@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// The names and addresses that a server certificate can have.
 enum ServerName {

@@ -1,5 +1,5 @@
 import CarillonIO
-import Glibc
+import CarillonPOSIX
 
 /// Reads what a client still sends, for a while, before its socket is closed. Closing a socket with unread bytes resets the
 /// connection, and the last bytes to the client, which contain the cause, would be lost.

@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// A dead device token and since when it is dead, as the legacy feedback service reports it.
 public struct DeadToken: Sendable, Hashable {

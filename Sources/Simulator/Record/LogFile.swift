@@ -1,5 +1,5 @@
 import CarillonIO
-import Glibc
+import CarillonPOSIX
 
 /// A file that lines are appended to, a whole batch a write; `-` is standard output.
 ///
@@ -56,7 +56,7 @@ struct LogFile: ~Copyable {
             let limit = mayBlock ? Self.pieceLimit : .max
             let count = bytes.withUnsafeBytes { buffer in
                 let rest = UnsafeRawBufferPointer(rebasing: buffer[written...].prefix(limit))
-                return Glibc.write(descriptor, rest.baseAddress, rest.count)
+                return CarillonPOSIX.write(descriptor, rest.baseAddress, rest.count)
             }
             if count >= 0 {
                 written += count

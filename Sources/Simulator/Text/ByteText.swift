@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// Comparisons of header bytes with known words. They make no `String`.
 extension Span where Element == UInt8 {

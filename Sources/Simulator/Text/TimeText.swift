@@ -1,4 +1,4 @@
-import Glibc
+import CarillonPOSIX
 
 /// RFC 3339 in UTC with milliseconds. The text is made once for each millisecond.
 struct TimeText {

@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import Glibc
+import CarillonPOSIX
 
 /// An authority of our own, for the simulator, the demonstration and tests. Only clients that are given its root trust
 /// the certificates that it issues.

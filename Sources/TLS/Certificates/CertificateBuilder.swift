@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import Glibc
+import CarillonPOSIX
 
 struct CertificateBuilder {
     private let certificate: Certificate

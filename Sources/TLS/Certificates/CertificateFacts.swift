@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import Glibc
+import CarillonPOSIX
 
 /// The fields of a certificate that people read and checks use.
 package struct CertificateFacts: Sendable, Equatable {

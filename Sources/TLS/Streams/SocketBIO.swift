@@ -1,5 +1,6 @@
 import CarillonCOpenSSL
-import Glibc
+import CarillonIO
+import CarillonPOSIX
 
 /// OpenSSL's own socket BIO, except that writing raises no `SIGPIPE`: a peer that has gone must not end the program that
 /// this library is part of, whichever thread it is called on.
@@ -24,7 +25,7 @@ enum SocketBIO {
         BIO_meth_set_write(method) { bio, bytes, count in
             var descriptor: CInt = -1
             BIO_ctrl(bio, BIO_C_GET_FD, 0, &descriptor)
-            let written = send(descriptor, bytes, Int(count), CInt(MSG_NOSIGNAL))
+            let written = send(descriptor, bytes, Int(count), Socket.sendFlags)
             BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
             if written < 0, errno == EAGAIN || errno == EINTR {
                 BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 package import CarillonIO
-import Glibc
+import CarillonPOSIX
 
 /// A TLS connection over a socket that it owns. It never waits: it returns what the descriptor must be ready for.
 ///

@@ -1,0 +1,27 @@
+#if !canImport(Darwin)
+    import CarillonPOSIX
+
+    /// What Linux does with a socket in its own way.
+    enum SocketCalls {
+        static let streamType = CInt(SOCK_STREAM.rawValue)
+        /// A write to a peer that has gone must not end the program by `SIGPIPE`.
+        static let sendFlags = CInt(MSG_NOSIGNAL)
+
+        static func make(family: CInt) -> CInt {
+            socket(family, streamType | CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        }
+
+        static func makePair(isBlocking: Bool, _ descriptors: inout [CInt]) -> CInt {
+            let flags = isBlocking ? SOCK_CLOEXEC.rawValue : SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+            return socketpair(AF_UNIX, streamType | CInt(flags), 0, &descriptors)
+        }
+
+        static func accept(on listener: CInt) -> CInt {
+            accept4(listener, nil, nil, CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+        }
+
+        static func giveUp(_ socket: borrowing Socket, unacknowledgedAfter limit: Duration) {
+            socket.set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
+        }
+    }
+#endif
