@@ -6,7 +6,7 @@ import PackageDescription
 // folder elsewhere.
 let package = Package(
     name: "outside",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v26)],
     dependencies: [.package(name: "carillon", path: "../..")],
     targets: [
         .target(name: "TLS"),
