@@ -30,9 +30,7 @@ public struct FeedbackList: AsyncSequence, Sendable {
 
     package init(_ source: any FeedbackSource) { self.source = source }
 
-    /// A list of these entries, for backends of your own.
-    ///
-    /// - Parameter failure: Why others are missing; nil: the list is complete.
+    /// A list of these entries, for backends of your own. A failure says why others are missing.
     public init(_ entries: [Feedback], failure: PushError? = nil) {
         self.init(GivenFeedback(entries, failure: failure))
     }
