@@ -119,7 +119,7 @@ extension Reason {
         Row("DuplicateHeaders", 400, .failMessage),
         Row("IdleTimeout", 400, .replaceConnection, retry: true),
         Row("InvalidPushType", 400, .failMessage),
-        Row("MissingDeviceToken", 400, .failMessage),
+        Row("MissingDeviceToken", 400, .failToken),
         Row("MissingTopic", 400, .failMessage, topic: true),
         Row("PayloadEmpty", 400, .failMessage),
         Row("TopicDisallowed", 400, .failTopic, topic: true),

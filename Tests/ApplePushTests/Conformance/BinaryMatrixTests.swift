@@ -70,9 +70,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [5, 8] as [UInt8])
-    func `a bad token has failed, and is not retried`(code: UInt8) async throws {
-        try await Self.check(code, .failed, reason: "BadDeviceToken")
+    @Test(arguments: [(2, "MissingDeviceToken"), (5, "BadDeviceToken"), (8, "BadDeviceToken")] as [(UInt8, String)])
+    func `a missing or bad token has failed, and is not retried`(code: UInt8, reason: String) async throws {
+        try await Self.check(code, .failed, reason: reason)
     }
 
     @Test func `a processing error is an error, and its token is retried`() async throws {
@@ -89,11 +89,6 @@ import Testing
         reason: String
     ) async throws {
         try await Self.check(code, .error, reason: reason)
-    }
-
-    /// The ancestor lists it in `failed`, as if the token were bad. An empty token never leaves this library.
-    @Test func `a missing token is an error of the message here, and a failed token in the ancestor`() async throws {
-        try await Self.check(2, .error, reason: "MissingDeviceToken")
     }
 
     @Test func `a shutdown names the last that was accepted, so nothing failed and nothing is left to retry`()

@@ -10,7 +10,7 @@ import Testing
         ("BadPriority", 400, .failMessage, false), ("BadTopic", 400, .failMessage, false),
         ("DeviceTokenNotForTopic", 400, .failToken, false), ("DuplicateHeaders", 400, .failMessage, false),
         ("IdleTimeout", 400, .replaceConnection, true), ("InvalidPushType", 400, .failMessage, false),
-        ("MissingDeviceToken", 400, .failMessage, false), ("MissingTopic", 400, .failMessage, false),
+        ("MissingDeviceToken", 400, .failToken, false), ("MissingTopic", 400, .failMessage, false),
         ("PayloadEmpty", 400, .failMessage, false), ("TopicDisallowed", 400, .failTopic, false),
         ("BadCertificate", 403, .pauseCredential, true), ("BadCertificateEnvironment", 403, .pauseCredential, true),
         ("BadEnvironmentKeyIdInToken", 403, .pauseCredential, true),
