@@ -7,6 +7,7 @@ final class ExchangeTable: Sendable {
         var isClosed = false
         /// Requests that libmicrohttpd has begun to read and whose response is not sent yet.
         var open = 0
+        var idle: (@Sendable () -> Void)?
         var underWay: [ObjectIdentifier: Exchange] = [:]
     }
 
@@ -58,12 +59,23 @@ final class ExchangeTable: Sendable {
     }
 
     /// Called when the response of a request is sent, or its connection is lost.
-    func ended() { work.withLock { $0.open -= 1 } }
+    func ended() {
+        let idle = self.work.withLock { work in
+            work.open -= 1
+            return work.open == 0 ? work.idle : nil
+        }
+        idle?()
+    }
 
-    var open: Int { work.withLock { $0.open } }
-
-    /// Answers requests that come from now on with 503.
-    func refuseMore() { work.withLock { $0.isClosed = true } }
+    /// Answers requests that come from now on with 503, and calls `idle` when no request is open.
+    func refuseMore(idle: @escaping @Sendable () -> Void) {
+        let isIdle = self.work.withLock { work in
+            work.isClosed = true
+            work.idle = idle
+            return work.open == 0
+        }
+        if isIdle { idle() }
+    }
 
     /// Stops accepting work. Requests under way are answered now, if their connection lives long enough.
     func close() {

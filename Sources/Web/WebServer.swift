@@ -90,9 +90,14 @@ package final class WebServer: Sendable {
         let listener = self.running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
         // The descriptor was ours, and libmicrohttpd gives it back.
         if let listener, listener >= 0 { _ = Socket(owning: listener) }
-        exchanges.refuseMore()
-        let deadline = MonotonicInstant.now + limit
-        while exchanges.open > 0, .now < deadline { try? await loop.sleep(for: .milliseconds(10)) }
+        let (idle, input) = AsyncStream<Void>.makeStream()
+        exchanges.refuseMore { input.finish() }
+        let timer = Task {
+            try? await loop.sleep(for: limit)
+            input.finish()
+        }
+        for await _ in idle {}
+        timer.cancel()
     }
 
     /// Cancels the requests under way, closes all connections and joins the thread. A server cannot be started again.
