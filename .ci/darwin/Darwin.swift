@@ -10,6 +10,7 @@ public let IPPROTO_TCP: CInt = 6
 public let TCP_NODELAY: CInt = 1
 public let TCP_RXT_CONNDROPTIME: CInt = 0x80
 public let SO_NOSIGPIPE: CInt = 0x1022
+public let SO_NWRITE: CInt = 0x1024
 public let SHUT_RD: CInt = 0
 public let SHUT_WR: CInt = 1
 public let SHUT_RDWR: CInt = 2

@@ -11,14 +11,17 @@ public struct BinaryConfiguration: Sendable {
     public var window = 100_000
     /// The window of the first connection. It doubles while gateways say how far they came, and shrinks when one does not.
     public var firstWindow = 1_000
-    /// After how long without an error the pushes before count as delivered. An error that comes later than this names a push
-    /// that was reported as delivered.
+    /// After how long without an error the pushes that have reached the gateway's host count as delivered. An error that comes
+    /// later than this names a push that was reported as delivered.
     public var quietPeriod: Duration = .seconds(3)
     /// How many pushes must wait for the quiet period to be worth a barrier. A barrier is a notification that the gateway
     /// refuses: its error proves all pushes before it, at the cost of the connection.
     public var barrierCount = 1_000
     /// How long nothing must have been sent before a barrier is.
     public var barrierAfter: Duration = .milliseconds(100)
+    /// How long the answer to a barrier may take, from its arrival at the gateway's host on. Without one, the outcome of the
+    /// pushes before it is unknown, and the gateway gets no more barriers.
+    public var barrierTimeout: Duration = .seconds(30)
     /// How long connecting to one of the server's addresses may take.
     public var connectTimeout: Duration = .seconds(5)
     /// How long the TLS handshake may take.

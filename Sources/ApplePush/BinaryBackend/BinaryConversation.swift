@@ -12,11 +12,16 @@ final class BinaryConversation: Conversation {
     private var drained = 0
     private var reply: [UInt8] = []
     private var lastSubmission = MonotonicInstant.distantFuture
+    /// By then the barrier that was sent must be answered.
+    private var barrierEnd = MonotonicInstant.distantFuture
+    private let usesBarriers: Bool
     private(set) var isAccepted = false
 
     init(of wire: BinaryWire, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
         self.wire = wire
-        limit = wire.window.withLock { $0.count }
+        let size = wire.window.withLock(\.self)
+        limit = size.count
+        usesBarriers = size.usesBarriers && wire.configuration.format.hasIdentifiers
         self.deliveries = deliveries
         self.life = ConnectionLife(life)
     }
@@ -34,11 +39,12 @@ final class BinaryConversation: Conversation {
     var isProven: Bool { life.isReady }
 
     var due: MonotonicInstant {
-        min(life.due, window.quietEnd(after: configuration.quietPeriod) ?? .distantFuture, barrierDue)
+        let quietEnd = window.quietEnd(after: configuration.quietPeriod) ?? .distantFuture
+        return min(life.due, awaitsArrival ? lastSubmission : quietEnd, barrierDue, barrierEnd)
     }
 
     private var barrierDue: MonotonicInstant {
-        guard configuration.format.hasIdentifiers, life.isReady else { return .distantFuture }
+        guard usesBarriers, life.isReady else { return .distantFuture }
         if room.free == 0 { return lastSubmission }
         return window.count >= configuration.barrierCount ? lastSubmission + configuration.barrierAfter : .distantFuture
     }
@@ -98,9 +104,13 @@ final class BinaryConversation: Conversation {
 
     func sent(_ count: Int) { window.wrote(count) }
 
-    func wrote(isStalled: Bool, at now: MonotonicInstant) {
-        window.flushed(at: now)
-        life.wrote(isStalled: isStalled, at: now)
+    func wrote(isStalled: Bool, at now: MonotonicInstant) { life.wrote(isStalled: isStalled, at: now) }
+
+    var awaitsArrival: Bool { window.awaitsArrival }
+
+    func arrived(allBut count: Int, at now: MonotonicInstant) {
+        window.arrived(allBut: count, at: now)
+        if window.hasBarrier, window.hasArrived { barrierEnd = now + configuration.barrierTimeout }
     }
 
     // MARK: What is received
@@ -121,6 +131,10 @@ final class BinaryConversation: Conversation {
         life.passed(to: now)
         deliver(window.stayedQuiet(for: configuration.quietPeriod, at: now), at: now)
         if now >= barrierDue { sendBarrier() }
+        if now >= barrierEnd {
+            wire.window.withLock { $0.ignoredBarrier() }
+            life.close(.barrier)
+        }
     }
 
     func retire(_ end: ConnectionEnd) { life.retire(end) }
@@ -128,8 +142,9 @@ final class BinaryConversation: Conversation {
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
         let now = MonotonicInstant.now
-        let wasRefused = end.kind == .refused
-        settle(wasRefused ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
+        // A certificate may be refused late, for example once it is revoked. Then the gateway has processed something before.
+        let hasProcessedNothing = end.kind == .refused && !isAccepted
+        settle(hasProcessedNothing ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
         return []
     }
 

@@ -6,6 +6,5 @@ extension ConnectionEnd {
     static let gatewayShutDown = Self("gateway_shutdown", .goodbye, "the gateway shut down")
     /// A barrier was sent, after which the gateway takes nothing.
     static let barrier = Self("barrier", .usedUp, "the gateway was asked how far it had come")
-
     static let notBinary = Self("not_binary", .fault, "the peer does not speak the binary protocol", code: .unreachable)
 }

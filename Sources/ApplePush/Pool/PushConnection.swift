@@ -155,6 +155,10 @@ final class PushConnection {
     // MARK: Time and the end
 
     func passed(to now: MonotonicInstant) {
+        if conversation.awaitsArrival, let unacknowledged = stream?.unacknowledged {
+            // Encrypted bytes are more than those that they carry, so no fewer have arrived.
+            conversation.arrived(allBut: unacknowledged, at: now)
+        }
         conversation.passed(to: now)
         if isClosed { end(.silent) }
     }

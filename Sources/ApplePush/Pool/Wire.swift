@@ -60,6 +60,12 @@ protocol Conversation: AnyObject {
     /// Bytes were drained and sent. Stalled: the kernel had no room for all of them.
     func wrote(isStalled: Bool, at now: MonotonicInstant)
 
+    /// Whether it must know how much of what was sent has reached the gateway's host.
+    var awaitsArrival: Bool { get }
+
+    /// All bytes that the kernel took, but this many at most, have reached the gateway's host.
+    func arrived(allBut count: Int, at now: MonotonicInstant)
+
     func received(_ bytes: RawSpan, at now: MonotonicInstant)
 
     func passed(to now: MonotonicInstant)

@@ -66,6 +66,10 @@ package struct Socket: ~Copyable, Sendable {
         SocketCalls.giveUp(self, unacknowledgedAfter: limit)
     }
 
+    /// How many of the bytes that were written the peer's host has not acknowledged. Those that it has may still wait there to
+    /// be read.
+    package var unacknowledged: Int { SocketCalls.unacknowledged(on: descriptor) }
+
     /// Has the kernel reset the connection when it is closed, instead of shutting it down in order.
     package func resetWhenClosed() {
         set(SOL_SOCKET, SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))

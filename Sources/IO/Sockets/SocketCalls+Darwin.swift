@@ -29,6 +29,14 @@
             socket.set(CInt(IPPROTO_TCP), TCP_RXT_CONNDROPTIME, to: CInt(clamping: seconds))
         }
 
+        /// How many written bytes the peer's host has not acknowledged.
+        static func unacknowledged(on descriptor: CInt) -> Int {
+            var count: CInt = 0
+            var size = socklen_t(MemoryLayout.size(ofValue: count))
+            getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &size)
+            return Int(count)
+        }
+
         private static func prepared(_ descriptor: CInt) -> CInt {
             guard descriptor >= 0, !prepare(descriptor, isBlocking: false) else { return descriptor }
             let number = errno

@@ -23,5 +23,12 @@
         static func giveUp(_ socket: borrowing Socket, unacknowledgedAfter limit: Duration) {
             socket.set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
         }
+
+        /// How many written bytes the peer's host has not acknowledged: what Linux calls SIOCOUTQ.
+        static func unacknowledged(on descriptor: CInt) -> Int {
+            var count: CInt = 0
+            _ = ioctl(descriptor, UInt(TIOCOUTQ), &count)
+            return Int(count)
+        }
     }
 #endif

@@ -36,6 +36,9 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
 
     package var descriptor: CInt { socket.descriptor }
 
+    /// How many bytes that were written, as TLS wrote them, the peer's host has not acknowledged.
+    package var unacknowledged: Int { socket.unacknowledged }
+
     /// The application protocol that was negotiated.
     package var alpn: String? {
         var start: UnsafePointer<UInt8>?

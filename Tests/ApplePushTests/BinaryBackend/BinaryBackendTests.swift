@@ -141,6 +141,26 @@ import Testing
         }
     }
 
+    @Test func `after a barrier without an answer the outcome is unknown, and no other is sent`() async throws {
+        let barriers = Mutex(0)
+        try await Self.with {
+            $0.barrierTimeout = .milliseconds(100)
+            $0.quietPeriod = .milliseconds(400)
+        } _: { line in
+            while let next = try await line.nextNotification() {
+                if next.token.isEmpty { barriers.withLock { $0 += 1 } }
+            }
+        } test: { server, gateway, backend in
+            let first = try TestCredential.certificate()
+            let unknown = await backend.deliver(batch(10), to: gateway, with: first)
+            #expect(unknown.allSatisfy { $0.verdict == .unknown })
+            let quiet = await backend.deliver(batch(10), to: gateway, with: first)
+            #expect(quiet.allSatisfy { $0 == .delivered })
+            #expect(barriers.withLock { $0 } == 1)
+            #expect(server.connections == 2)
+        }
+    }
+
     @Test func `a full window is proven by barriers`() async throws {
         let numbers = Mutex<[Int]>([])
         try await Self.with {

@@ -48,6 +48,7 @@ final class BinaryFuzz {
         for _ in 0..<100 where !queue.isEmpty {
             _ = conversation.submit(.max, at: now)
             write(all: true)
+            read(arriving.count)
             pass(.milliseconds(500))
             tidy()
         }
@@ -80,8 +81,8 @@ final class BinaryFuzz {
     }
 
     private func pass(_ time: Duration) {
-        // What was sent arrives at once: the quiet period is longer than any error takes.
-        read(arriving.count)
+        // From its arrival on, the gateway takes no longer than its latency to read a push and refuse it.
+        conversation.arrived(allBut: arriving.count, at: now)
         now = now + time
         hear()
         conversation.passed(to: now)

@@ -15,7 +15,7 @@ import Testing
         var window = SentWindow()
         for number in 1...count { window.append(push(number), length: 10) }
         window.wrote(bytes ?? count * 10)
-        window.flushed(at: time(0))
+        window.arrived(allBut: 0, at: time(0))
         return window
     }
 
@@ -61,9 +61,9 @@ import Testing
         var window = SentWindow()
         for number in 1...4 { window.append(Self.push(number), length: 10) }
         window.wrote(15)
-        window.flushed(at: Self.time(10))
+        window.arrived(allBut: 0, at: Self.time(10))
         window.wrote(15)
-        window.flushed(at: Self.time(11))
+        window.arrived(allBut: 0, at: Self.time(11))
         #expect(window.quietEnd(after: .seconds(3)) == Self.time(13))
         #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(12)).isEmpty)
         #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(13))) == [1])
@@ -71,6 +71,33 @@ import Testing
         #expect(window.quietEnd(after: .seconds(3)) == nil)
         #expect(window.count == 1)
         #expect(window.first == 4)
+    }
+
+    @Test func `a quiet period begins when the gateway's host has a push`() {
+        var window = SentWindow()
+        for number in 1...3 { window.append(Self.push(number), length: 10) }
+        window.wrote(30)
+        window.arrived(allBut: 30, at: Self.time(0))
+        #expect(window.awaitsArrival)
+        #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(100)).isEmpty)
+        window.arrived(allBut: 11, at: Self.time(100))
+        #expect(window.quietEnd(after: .seconds(3)) == Self.time(103))
+        window.arrived(allBut: 0, at: Self.time(102))
+        #expect(!window.awaitsArrival)
+        #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(104))) == [1])
+        #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(105))) == [2, 3])
+    }
+
+    @Test func `while a barrier is unanswered, silence proves nothing`() {
+        var window = Self.window(3)
+        window.appendBarrier(length: 18)
+        #expect(!window.hasArrived)
+        window.wrote(18)
+        window.arrived(allBut: 0, at: Self.time(1))
+        #expect(window.hasArrived)
+        #expect(window.quietEnd(after: .seconds(3)) == nil)
+        #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(100)).isEmpty)
+        #expect(Self.numbers(window.closed().unknown) == [1, 2, 3])
     }
 
     @Test func `after an error there is nothing left to be quiet about`() {

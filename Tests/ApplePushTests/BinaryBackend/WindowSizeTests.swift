@@ -24,6 +24,13 @@ import Testing
         #expect(size.count == 2)
     }
 
+    @Test func `a gateway that ignored a barrier gets no more of them`() {
+        var size = WindowSize(first: 10, limit: 100)
+        #expect(size.usesBarriers)
+        size.ignoredBarrier()
+        #expect(!size.usesBarriers)
+    }
+
     @Test func `the first is never above the limit`() {
         #expect(WindowSize(first: 1_000, limit: 10).count == 10)
         #expect(WindowSize(first: 0, limit: 0).count == 1)

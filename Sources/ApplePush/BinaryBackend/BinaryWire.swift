@@ -1,0 +1,24 @@
+import CarillonIO
+
+/// The binary protocol, as Apple's gateways spoke it.
+final class BinaryWire: Wire {
+    let alpn: [String] = []
+    let configuration: BinaryConfiguration
+    /// One connection learns from another.
+    let window: Guarded<WindowSize>
+
+    init(_ configuration: BinaryConfiguration) {
+        self.configuration = configuration
+        window = Guarded(WindowSize(first: configuration.firstWindow, limit: configuration.window))
+    }
+
+    func conversation(
+        _ terms: ConversationTerms,
+        sending deliveries: DeliveryQueue,
+        at now: MonotonicInstant
+    ) throws -> any Conversation {
+        var life = configuration.life
+        life.age = life.age * Double.random(in: 1...2)
+        return BinaryConversation(of: self, sending: deliveries, life: life)
+    }
+}

@@ -1,0 +1,53 @@
+import CarillonIO
+import TestSupport
+import Testing
+
+@testable import ApplePush
+
+@Suite struct BinaryConversationTests {
+    private static let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    /// A conversation that has sent ten pushes of a hundred.
+    private static func conversation(_ queue: DeliveryQueue) -> BinaryConversation {
+        let configuration = BinaryConfiguration()
+        let wire = BinaryWire(configuration)
+        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        conversation.connected(at: start)
+        send(10, by: conversation, at: start)
+        return conversation
+    }
+
+    private static func send(_ count: Int, by conversation: BinaryConversation, at now: MonotonicInstant) {
+        _ = conversation.submit(count, at: now)
+        var output: [UInt8] = []
+        try? conversation.drain(into: &output, limit: .max)
+        conversation.sent(output.count)
+        conversation.wrote(isStalled: false, at: now)
+        conversation.arrived(allBut: 0, at: now)
+    }
+
+    private static func outcomes(_ run: (BinaryConversation) -> Void) throws -> Outcomes {
+        let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
+        var returned: Delivered?
+        queue.add(Delivery(1, batch(20), DeliveryTerms(), at: start)) { returned = $0 }
+        run(conversation(queue))
+        queue.giveUp(.late)
+        return try #require(returned).outcomes
+    }
+
+    @Test func `a certificate that is refused at once has had nothing processed`() throws {
+        let outcomes = try Self.outcomes { _ = $0.end(.refused("revoked")) }
+        #expect(outcomes.allSatisfy { $0.verdict == .safe })
+    }
+
+    @Test func `a certificate that is refused late leaves it unknown what became of the last pushes`() throws {
+        let outcomes = try Self.outcomes { conversation in
+            let later = Self.start + .seconds(4)
+            conversation.passed(to: later)
+            Self.send(10, by: conversation, at: later)
+            _ = conversation.end(.refused("revoked"))
+        }
+        #expect(outcomes.prefix(10).allSatisfy { $0 == .delivered })
+        #expect(outcomes.dropFirst(10).allSatisfy { $0.verdict == .unknown })
+    }
+}
