@@ -70,4 +70,26 @@ import Testing
             try await scene.finish(duplicates: count, within: .seconds(300))
         }
     }
+
+    /// Each refusal costs a connection. Memory, descriptors and threads stay.
+    @Test func `B5: a worker that makes one connection after another does not grow`() async throws {
+        try await Self.with({ $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")] }) { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(20, prefix: "bb")
+            try await scene.drained(within: .seconds(60))
+            let before = try #require(Usage(of: worker.processID))
+            let connections = try await worker.ends(by: "refused_push")
+
+            let count = Board.sized(50, full: 500)
+            try await scene.enqueue(count, prefix: "bb")
+            try await scene.drained(within: .seconds(300))
+            let after = try #require(Usage(of: worker.processID))
+            #expect(try await worker.ends(by: "refused_push") - connections == count)
+            #expect(after.memory < before.memory + 16 << 20, "\(before.memory) before, \(after.memory) after")
+            // A few come and go, such as the thread that looks up an address.
+            #expect(after.descriptors < before.descriptors + 10)
+            #expect(after.threads < before.threads + 5)
+            try await scene.finish(within: .seconds(60))
+        }
+    }
 }
