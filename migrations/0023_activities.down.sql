@@ -1,0 +1,1 @@
+DELETE FROM carillon.schema_migrations WHERE version = 23;
