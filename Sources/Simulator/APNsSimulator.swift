@@ -42,6 +42,8 @@ public final class APNsSimulator: Sendable {
         var phase = Phase.stopped
         /// Those of the last start.
         var ports: Ports
+        /// Topics that were added to those of the configuration.
+        var topics: [String] = []
         /// What is left of it after the stop.
         var record: Record = (SimulatorStatistics(), [])
     }
@@ -91,6 +93,20 @@ public final class APNsSimulator: Sendable {
     /// Adds a dead device token to the list of the feedback service.
     public func reportDead(_ dead: DeadToken) { deadTokens?.list.withLock { $0.add(dead.entry) } }
 
+    /// Adds a bundle identifier to ``SimulatorConfiguration/topics``, as when an app is added to a signing key.
+    ///
+    /// As at Apple, a connection with provider tokens keeps the topics that were known at its first push, and refuses this one
+    /// (`TopicDisallowed`). Where the configuration names no topics, provider tokens may push to every one from the start.
+    public func allow(topic: String) async throws(SimulatorError) {
+        guard HeaderForm.isTopic(Array(topic.utf8).span) else { throw .badTopic(topic) }
+        let running: Running? = state.withLock { state in
+            state.topics.append(topic)
+            if case .running(let running) = state.phase { return running }
+            return nil
+        }
+        await running?.server.allow(topic)
+    }
+
     /// Issues a client certificate that names these topics as Apple's do.
     public func issueCertificate(
         topics: [String],
@@ -116,7 +132,8 @@ public final class APNsSimulator: Sendable {
     public func start() async throws(SimulatorError) {
         let ports: Ports? = state.withLock { state in
             guard case .stopped = state.phase else { return nil }
-            state = State(phase: .changing, ports: state.ports)
+            state.phase = .changing
+            state.record = (SimulatorStatistics(), [])
             return state.ports
         }
         guard let ports else {
@@ -124,7 +141,12 @@ public final class APNsSimulator: Sendable {
         }
         do throws(SimulatorError) {
             let (running, opened) = try await run(on: ports)
-            state.withLock { $0 = State(phase: .running(running), ports: opened) }
+            let added = state.withLock { state in
+                (state.phase, state.ports) = (.running(running), opened)
+                return state.topics
+            }
+            // Those that were added during the start.
+            for topic in added { await running.server.allow(topic) }
         } catch {
             state.withLock { $0.phase = .stopped }
             throw error
@@ -144,7 +166,7 @@ public final class APNsSimulator: Sendable {
         await running.feedback?.stopListening()
         let record = await running.server.record
         running.context.stop()
-        state.withLock { $0 = State(ports: $0.ports, record: record) }
+        state.withLock { ($0.phase, $0.record) = (.stopped, record) }
     }
 
     /// The counts since it was started.
@@ -168,6 +190,8 @@ public final class APNsSimulator: Sendable {
         let context = try ServiceContext(configuration, identity, deadTokens, clock: clock)
         do throws(SimulatorError) {
             let server = try SimulatorServer(context)
+            for topic in state.withLock({ $0.topics }) { await server.allow(topic) }
+            await server.scheduleTopics()
             var opened = Ports(gateway: try await server.listen(on: ports.gateway))
             var binary: BinaryServer?
             if let port = ports.binary {

@@ -17,7 +17,10 @@ public struct SimulatorConfiguration: Sendable {
     /// The environment that the simulator stands in for.
     public var environment = Environment.production
     /// The only bundle identifiers that provider tokens may push to; empty allows every one.
+    /// ``APNsSimulator/allow(topic:)`` adds one later.
     public var topics: [String] = []
+    /// Topics to add by themselves, so long after the start. ``topics`` must name others.
+    public var laterTopics: [String: Duration] = [:]
     /// The keys whose provider tokens are accepted. With none, keys are learnt from provider tokens: see ``ProviderKey``.
     public var providerKeys: [ProviderKey] = []
     /// Refuses incorrect requests that Apple accepts: provider tokens with a DER signature or an `iat` in quotes, and
@@ -82,11 +85,12 @@ public struct SimulatorConfiguration: Sendable {
         try require(distance >= .zero, "The distance cannot be negative.")
         try require(1...Int(Int32.max) ~= window, "A window has 1 to \(Int32.max) bytes, not \(window).")
         try require(delay >= .zero, "The delay of answers cannot be negative.")
-        for topic in topics {
-            try require(
-                HeaderForm.isTopic(Array(topic.utf8).span),
-                "\"\(topic)\" is not a topic, which has 1 to 255 letters, digits, dots, hyphens and underscores."
-            )
+        try require(
+            laterTopics.isEmpty || !topics.isEmpty,
+            "A topic that is allowed later needs one that is allowed from the start: with none, every topic is."
+        )
+        for topic in topics + laterTopics.keys {
+            if !HeaderForm.isTopic(Array(topic.utf8).span) { throw .badTopic(topic) }
         }
         try require(!serverNames.isEmpty, "The server certificate needs a name, such as localhost.")
         for name in serverNames {

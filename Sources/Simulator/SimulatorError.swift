@@ -31,6 +31,11 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
     /// The sentence.
     public var description: String { message }
 
+    static func badTopic(_ topic: String) -> SimulatorError {
+        let words = "is not a topic, which has 1 to 255 letters, digits, dots, hyphens and underscores."
+        return SimulatorError(.badConfiguration, "\"\(topic)\" \(words)")
+    }
+
     /// Calls the body. Its error, behind these words, is why the simulator is unavailable.
     static func unavailable<R: ~Copyable>(_ words: String = "", _ body: () throws -> R) throws(SimulatorError) -> R {
         do {

@@ -206,8 +206,11 @@ extension Option {
         .help("Reset each connection at request N, which gets no answer.")
     static let maxStreams = Option("max-streams", .count(1...1_000_000))
         .help("Allow N concurrent streams. Without it, as Apple does: 1000, and 1 before the first provider token.")
-    static let allowTopic = Option("allow-topic", .text("TOPIC"), repeatable: true)
-        .help("Accept only this topic from provider tokens; may be repeated.")
+    static let allowTopic = Option("allow-topic", .text("TOPIC[+SECONDS]"), repeatable: true)
+        .help(
+            "Accept only this topic from provider tokens; may be repeated. With +SECONDS it is added so long after the start, and "
+                + "connections that have pushed before refuse it, as at Apple."
+        )
 
     // pyapns
     /// The same option for `pyapns`.

@@ -17,6 +17,9 @@ struct Judge {
         owners = configuration.bindsTokens ? DeviceTokenOwners() : nil
     }
 
+    /// Adds a topic. Connections that have pushed before do not know it.
+    mutating func allow(_ topic: String) { check.allow(topic) }
+
     var acceptedProviderTokens: Int { keys.acceptedTokens }
 
     var uncounted: Int { rules.uncounted }
@@ -36,7 +39,14 @@ struct Judge {
             return .refused(refusal)
         }
         let credential = connection.credential
-        if let refusal = check.refusalOfContent(head, in: bytes, payload: payload, credential: credential) {
+        let bound = connection.bind(check.topicCount)
+        if let refusal = check.refusalOfContent(
+            head,
+            in: bytes,
+            payload: payload,
+            credential: credential,
+            bound: bound
+        ) {
             return .refused(refusal)
         }
         if owners == nil, rules.isEmpty { return .accepted }

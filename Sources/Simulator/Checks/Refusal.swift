@@ -14,7 +14,8 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case tooManyProviderTokenUpdates
     // The other header fields, the payload and the device token.
     case badMessageID, badExpirationDate, badCollapseID, invalidPushType, badPriority, badDefaultPriority
-    case missingTopic, badTopic, topicDisallowed, payloadEmpty, payloadTooLarge, badDeviceToken
+    case missingTopic, badTopic, topicDisallowed, topicAddedLater, topicOfOtherKey
+    case payloadEmpty, payloadTooLarge, badDeviceToken
     case deviceTokenNotForTopic
 
     var status: UInt16 { description.status }
@@ -89,7 +90,10 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
             (403, "ExpiredProviderToken", "The provider token's iat is an hour old or older.")
         case .otherTeam: Self.invalidToken("The connection belongs to the team (iss) of its first push.")
         case .unrelatedKeyIDInToken:
-            (403, "UnrelatedKeyIdInToken", "The connection belongs to the key (kid) of its first push.")
+            (
+                403, "UnrelatedKeyIdInToken",
+                "The connection belongs to the key (kid) of its first push, and this key is not related to it."
+            )
         case .tooManyProviderTokenUpdates:
             (
                 429, "TooManyProviderTokenUpdates",
@@ -114,6 +118,12 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
             (400, "BadTopic", "A topic has 1 to 255 letters, digits, dots, hyphens and underscores.")
         case .topicDisallowed:
             (400, "TopicDisallowed", "The credential, or the push type, does not allow this topic.")
+        case .topicAddedLater:
+            (
+                400, "TopicDisallowed",
+                "The topic was added after this connection's first push, which bound its topics: open a new connection."
+            )
+        case .topicOfOtherKey: (400, "TopicDisallowed", "The key of the provider token is for other topics.")
         case .payloadEmpty: (400, "PayloadEmpty", "The body is empty, or not a JSON object.")
         case .payloadTooLarge:
             (413, "PayloadTooLarge", "The body is longer than 4,096 bytes, or 5,120 for voip.")

@@ -1,7 +1,7 @@
 /// Checks the form of a request as APNs does. Connections, time and keys play no part.
 struct RequestCheck {
-    /// The bundle identifiers that provider tokens may push to; empty: any.
-    private let topics: [[UInt8]]
+    /// The bundle identifiers that provider tokens may push to, in the order of their addition; empty: any.
+    private var topics: [[UInt8]]
     private var json = JSONObjectCheck()
     /// The last good payload: one payload for many device tokens is parsed once.
     private var goodPayload: [UInt8] = []
@@ -9,6 +9,13 @@ struct RequestCheck {
     private var plainTopic: [UInt8] = []
 
     init(topics: [String]) { self.topics = topics.map { Array($0.utf8) } }
+
+    var topicCount: Int { topics.count }
+
+    mutating func allow(_ topic: String) {
+        let topic = Array(topic.utf8)
+        if !topics.isEmpty, !topics.contains(topic) { topics.append(topic) }
+    }
 
     /// What is wrong before the credential is looked at.
     func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
@@ -26,7 +33,8 @@ struct RequestCheck {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
-        credential: ClientCredential
+        credential: ClientCredential,
+        bound: BoundTopics
     ) -> Refusal? {
         if head.id.isPresent, !HeaderForm.isCanonicalUUID(bytes.extracting(head.id.range)) { return .badMessageID }
         if head.expiration.isPresent, !HeaderForm.isExpiration(bytes.extracting(head.expiration.range)) {
@@ -43,7 +51,15 @@ struct RequestCheck {
         } else if !rule.priorities.contains(.ten) {
             return .badDefaultPriority
         }
-        if let refusal = refusalOfTopic(head.topic, in: bytes, rule: rule, credential: credential) { return refusal }
+        if let refusal = refusalOfTopic(
+            head.topic,
+            in: bytes,
+            rule: rule,
+            credential: credential,
+            bound: bound
+        ) {
+            return refusal
+        }
         if let refusal = refusalOfPayload(payload, limit: rule.payloadLimit) { return refusal }
         return HeaderForm.isDeviceToken(bytes.extracting(head.deviceToken(in: bytes))) ? nil : .badDeviceToken
     }
@@ -52,7 +68,8 @@ struct RequestCheck {
         _ part: RequestHead.Part,
         in bytes: Span<UInt8>,
         rule: PushTypeRule,
-        credential: ClientCredential
+        credential: ClientCredential,
+        bound: BoundTopics
     ) -> Refusal? {
         guard part.isPresent else {
             guard let only = credential.onlyTopic else { return .missingTopic }
@@ -73,10 +90,8 @@ struct RequestCheck {
         case .certificate(let certificate):
             return certificate.allows(topic) && !rule.needsProviderToken ? nil : .topicDisallowed
         case .providerToken:
-            if topics.isEmpty { return nil }
-            let app = topic.extracting(rule.app(in: topic))
-            for known in topics where app.equals(known.span) { return nil }
-            return .topicDisallowed
+            if topics.isEmpty, bound.ofKey.isEmpty { return nil }
+            return bound.refusal(of: topic.extracting(rule.app(in: topic)), among: topics)
         }
     }
 

@@ -12,10 +12,13 @@ struct ConnectionState {
     static let clockSkew = 60.0
 
     let credential: ClientCredential
-    private var accepted: Accepted?
+    /// The provider token of each key, the connection's first key first.
+    private var accepted: [Accepted] = []
     /// The bytes of the accepted `authorization` value: the same bytes need no second check.
     private var acceptedBytes: [UInt8] = []
     private var acceptedUntil = 0.0
+    private var bound: BoundTopics?
+    private var topicsOfKey: [[UInt8]] = []
     var requests = 0
 
     init(credential: ClientCredential) { self.credential = credential }
@@ -24,8 +27,16 @@ struct ConnectionState {
     var isTrusted: Bool {
         switch credential {
         case .certificate: true
-        case .providerToken: accepted != nil
+        case .providerToken: !accepted.isEmpty
         }
+    }
+
+    /// The topics of this connection, given how many there are now: the first push binds them.
+    mutating func bind(_ count: Int) -> BoundTopics {
+        if let bound { return bound }
+        let first = BoundTopics(known: count, ofKey: topicsOfKey)
+        bound = first
+        return first
     }
 
     /// Checks the credential of one request at `now`, in seconds since 1970.
@@ -56,15 +67,22 @@ struct ConnectionState {
         }
         try keys.verify(token)
         guard now < token.issuedAt + Self.tokenLife else { throw .expiredProviderToken }
-        guard let current = accepted else {
-            accepted = Accepted(token: token)
+        if let first = accepted.first?.token {
+            guard token.teamID == first.teamID else { throw .otherTeam }
+            guard keys.areRelated(token.keyID, first.keyID) else { throw .unrelatedKeyIDInToken }
+        }
+        topicsOfKey = keys.topics(of: token.keyID)
+        bound?.ofKey = topicsOfKey
+        guard let place = accepted.firstIndex(where: { $0.token.keyID == token.keyID }) else {
+            accepted.append(Accepted(token: token))
             return
         }
-        guard token.teamID == current.token.teamID else { throw .otherTeam }
-        guard token.keyID == current.token.keyID else { throw .unrelatedKeyIDInToken }
+        let current = accepted[place]
+        // The token that was replaced by that of another key may come back.
+        if token.signature == current.token.signature { return }
         if let changedAt = current.changedAt, now - changedAt < Self.tokenRest { throw .tooManyProviderTokenUpdates }
         let age = abs(token.issuedAt - current.token.issuedAt)
         guard age >= Self.tokenRest else { throw .tooManyProviderTokenUpdates }
-        accepted = Accepted(token: token, changedAt: now)
+        accepted[place] = Accepted(token: token, changedAt: now)
     }
 }

@@ -82,6 +82,15 @@ actor SimulatorServer: SimulatorService {
         turn(number)
     }
 
+    func allow(_ topic: String) { state.judge.allow(topic) }
+
+    /// Adds the topics that the configuration names for later.
+    func scheduleTopics() {
+        for (topic, delay) in context.configuration.laterTopics {
+            _ = loop.schedule(at: .now + delay) { [weak self] in self?.assumeIsolated { $0.allow(topic) } }
+        }
+    }
+
     /// A connection failed, here or in another service of this simulator.
     func failed(_ failure: ConnectionFailure) { state.recorder.failed(failure) }
 

@@ -14,6 +14,8 @@ public struct ProviderKey: Sendable {
     public let teamID: String
     /// The one environment that the key is for; nil for both.
     public let environment: SimulatorConfiguration.Environment?
+    /// The bundle identifiers of a topic-specific key; empty for a key of the whole team.
+    public let topics: [String]
     let key: VerifyingKey
 
     /// A key from the text of an `AuthKey_….p8`, of which only the public half is kept, or of a public key in PEM.
@@ -21,7 +23,8 @@ public struct ProviderKey: Sendable {
         pem: String,
         keyID: String,
         teamID: String,
-        environment: SimulatorConfiguration.Environment? = nil
+        environment: SimulatorConfiguration.Environment? = nil,
+        topics: [String] = []
     ) throws(SimulatorError) {
         do {
             key = try VerifyingKey(pem: pem)
@@ -35,5 +38,6 @@ public struct ProviderKey: Sendable {
         self.keyID = keyID
         self.teamID = teamID
         self.environment = environment
+        self.topics = topics
     }
 }

@@ -41,6 +41,18 @@ struct ProviderKeys {
         seen.insert(token.signature)
     }
 
+    /// The topics of a topic-specific key.
+    func topics(of keyID: String) -> [[UInt8]] { registered[keyID]?.topics.map { Array($0.utf8) } ?? [] }
+
+    /// Whether a connection of one key also takes the other's provider tokens. Keys of a team are related if both are for the
+    /// whole team, or if both are for topics and have one in common. Of keys that are not registered nothing is known.
+    func areRelated(_ one: String, _ other: String) -> Bool {
+        if one == other { return true }
+        guard let one = registered[one], let other = registered[other], one.teamID == other.teamID else { return false }
+        if one.topics.isEmpty || other.topics.isEmpty { return one.topics.isEmpty && other.topics.isEmpty }
+        return !Set(one.topics).isDisjoint(with: other.topics)
+    }
+
     private mutating func learn(_ token: ProviderToken) throws(Refusal) {
         let digest = Digest.sha256(token.signedBytes.span.bytes)
         let candidates = P256Recovery.publicKeys(signature: token.signature, digest: digest)

@@ -84,7 +84,13 @@ import Testing
                     // As if its provider token were good.
                     let refusal =
                         check.refusalOfRoute(head, in: bytes.span)
-                        ?? check.refusalOfContent(head, in: bytes.span, payload: payload.span, credential: credential)
+                        ?? check.refusalOfContent(
+                            head,
+                            in: bytes.span,
+                            payload: payload.span,
+                            credential: credential,
+                            bound: BoundTopics(known: check.topicCount)
+                        )
                     verdict = refusal.map { .refused($0) } ?? .accepted
                 } else {
                     verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)

@@ -54,6 +54,12 @@ struct SampleRequest {
     func refusal(by check: inout RequestCheck, credential: ClientCredential = .providerToken) -> Refusal? {
         let (head, bytes) = flat
         return check.refusalOfRoute(head, in: bytes.span)
-            ?? check.refusalOfContent(head, in: bytes.span, payload: payload.span, credential: credential)
+            ?? check.refusalOfContent(
+                head,
+                in: bytes.span,
+                payload: payload.span,
+                credential: credential,
+                bound: BoundTopics(known: check.topicCount)
+            )
     }
 }

@@ -35,7 +35,10 @@ struct TestProvider {
         return "bearer \(header).\(claims).\(Base64URL.encode(signature))"
     }
 
-    func registered(environment: SimulatorConfiguration.Environment? = nil) throws -> ProviderKey {
-        try ProviderKey(pem: key.pem, keyID: keyID, teamID: teamID, environment: environment)
+    func registered(
+        environment: SimulatorConfiguration.Environment? = nil,
+        topics: [String] = []
+    ) throws -> ProviderKey {
+        try ProviderKey(pem: key.pem, keyID: keyID, teamID: teamID, environment: environment, topics: topics)
     }
 }

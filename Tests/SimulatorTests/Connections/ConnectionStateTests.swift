@@ -286,6 +286,38 @@ struct ConnectionStateTests {
         )
     }
 
+    @Test func `a connection takes provider tokens of related keys, and of no others`() throws {
+        let team = try TestProvider(keyID: "TEAMKEY001")
+        let otherTeamKey = try TestProvider(keyID: "TEAMKEY002")
+        let news = try TestProvider(keyID: "NEWSKEY001")
+        let newsAndMail = try TestProvider(keyID: "NEWSMAIL01")
+        let mail = try TestProvider(keyID: "MAILKEY001")
+        let keys = [
+            try team.registered(), try otherTeamKey.registered(), try news.registered(topics: ["com.news"]),
+            try newsAndMail.registered(topics: ["com.news", "com.mail"]), try mail.registered(topics: ["com.mail"]),
+        ]
+        func refusal(of second: TestProvider, after first: TestProvider) -> Refusal? {
+            let tokens = [first, second].map { ($0.authorization(issuedAt: Self.then), after: 0.0) }
+            return outcomes(tokens, keys: keys).last ?? nil
+        }
+        #expect(refusal(of: otherTeamKey, after: team) == nil)
+        #expect(refusal(of: news, after: team) == .unrelatedKeyIDInToken)
+        #expect(refusal(of: team, after: news) == .unrelatedKeyIDInToken)
+        #expect(refusal(of: newsAndMail, after: news) == nil)
+        #expect(refusal(of: mail, after: news) == .unrelatedKeyIDInToken)
+    }
+
+    @Test func `related keys change in turns, and each keeps its twenty minutes`() throws {
+        let (one, other) = (try TestProvider(keyID: "TEAMKEY001"), try TestProvider(keyID: "TEAMKEY002"))
+        let keys = [try one.registered(), try other.registered()]
+        let (first, second) = (one.authorization(issuedAt: Self.then), other.authorization(issuedAt: Self.then))
+        let soon = one.authorization(issuedAt: Self.then + 600)
+        #expect(
+            outcomes([(first, 0), (second, 1), (first, 2), (second, 3), (soon, 600)], keys: keys)
+                == [nil, nil, nil, nil, .tooManyProviderTokenUpdates]
+        )
+    }
+
     @Test func `one stream until the first good token`() throws {
         let provider = try TestProvider()
         var connection = ConnectionState(credential: .providerToken)

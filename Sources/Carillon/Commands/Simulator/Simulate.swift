@@ -102,6 +102,15 @@ private struct Simulate {
         )
     }
 
+    /// A topic, or TOPIC+SECONDS for one that is added later.
+    private func allow(_ text: String, in configuration: inout SimulatorConfiguration) throws {
+        guard let plus = text.firstIndex(of: "+") else { return configuration.topics.append(text) }
+        guard let seconds = UInt32(text[text.index(after: plus)...]) else {
+            throw UsageError("--allow-topic takes TOPIC or TOPIC+SECONDS, got '\(text)'.")
+        }
+        configuration.laterTopics[String(text[..<plus])] = .seconds(Int64(seconds))
+    }
+
     private func configuration() throws -> SimulatorConfiguration {
         let settings = invocation.settings
         var configuration = SimulatorConfiguration()
@@ -117,7 +126,7 @@ private struct Simulate {
             throw UsageError("--dead-token and --feedback-cut-after need --feedback-port.")
         }
         configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
-        configuration.topics = settings.texts(.allowTopic)
+        for text in settings.texts(.allowTopic) { try allow(text, in: &configuration) }
         configuration.isPedantic = settings.isOn(.pedantic)
         configuration.bindsTokens = !settings.isOn(.anyTopic)
         configuration.stateFolder = settings.text(.state)

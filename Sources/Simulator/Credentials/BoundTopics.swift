@@ -1,0 +1,15 @@
+/// The topics that a connection with provider tokens may push to. Apple binds them at the connection's first push: an app that
+/// is added to the key later needs a new connection.
+struct BoundTopics: Sendable {
+    /// How many of the simulator's topics were known at the first push.
+    var known: Int
+    /// Those of a topic-specific key; empty for a key of the whole team.
+    var ofKey: [[UInt8]] = []
+
+    func refusal(of app: Span<UInt8>, among topics: [[UInt8]]) -> Refusal? {
+        if !ofKey.isEmpty, !ofKey.contains(where: { app.equals($0.span) }) { return .topicOfOtherKey }
+        if topics.isEmpty { return nil }
+        guard let place = topics.firstIndex(where: { app.equals($0.span) }) else { return .topicDisallowed }
+        return place < known ? nil : .topicAddedLater
+    }
+}
