@@ -9,7 +9,8 @@ CREATE TABLE carillon.messages (
     app_id       integer NOT NULL,
     lane         smallint NOT NULL DEFAULT 1,
     tokens       text[] NOT NULL,
-    payload      json NOT NULL,
+    payload      json,
+    payloads     json[],
     push_type    text NOT NULL DEFAULT 'alert',
     priority     smallint,
     expires_at   timestamptz,
@@ -27,7 +28,8 @@ CREATE TABLE carillon.messages (
     PRIMARY KEY (app_id, lane, id)
 );
 -- Tokens and payloads are read once and deleted: compressing them costs more than it saves.
-ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL;
+ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL,
+    ALTER payloads SET STORAGE EXTERNAL;
 -- Rows live briefly. Vacuum starts after a number of dead rows, not a share of the table, and runs without pauses.
 ALTER TABLE carillon.messages SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
@@ -43,7 +45,9 @@ COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one
 COMMENT ON COLUMN carillon.messages.lane IS
     '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
-COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte';
+COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte to each device token; null: payloads has one for each';
+COMMENT ON COLUMN carillon.messages.payloads IS
+    'in place of payload: one payload for each device token, by position; sent byte for byte';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
 COMMENT ON COLUMN carillon.messages.priority IS
     '10, 5 or 1; null: 5 for push type background; for others not sent, so APNs uses 10';
@@ -82,6 +86,7 @@ CREATE TYPE carillon.job AS (
     lane         smallint,
     tokens       text[],
     payload      json,
+    payloads     json[],
     push_type    text,
     priority     smallint,
     expires_at   timestamptz,

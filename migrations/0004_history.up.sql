@@ -80,11 +80,14 @@ COMMENT ON COLUMN carillon.failures.broadcast_id IS
     'the id of the split message, if results has no row of the job; otherwise null';
 
 -- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
+-- Where each token has a payload of its own, a row has those of the tokens that failed together.
 CREATE TABLE carillon.failed_messages (
     message_id  bigint NOT NULL,
     app_id      integer NOT NULL,
     lane        smallint NOT NULL,
-    payload     json NOT NULL,
+    payload     json,
+    tokens      text[],  -- in lower case; null: all have the payload
+    payloads    json[],
     push_type   text NOT NULL,
     priority    smallint,
     expires_at  timestamptz,
@@ -127,6 +130,25 @@ COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before
 COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
 COMMENT ON COLUMN carillon.activity.bad_tokens IS 'failed pushes with BadDeviceToken';
 COMMENT ON COLUMN carillon.activity.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
+
+-- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
+-- an answer.
+CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
+        AND sum(r.cancelled + r.expired) >= coalesce(
+            (SELECT b.tokens FROM carillon.broadcasts b
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
+        AND NOT bool_or(EXISTS (
+            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
+    FROM (
+        SELECT m.* FROM carillon.results m
+        WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL
+        UNION ALL
+        SELECT p.* FROM carillon.results p WHERE p.broadcast_id = ended_unsent.message
+    ) AS r
+    WHERE r.app_id = ended_unsent.app
+$$;
 
 -- The partitions of a table of history and their bounds. The default partition has none.
 CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)

@@ -1,5 +1,5 @@
-DROP FUNCTION carillon.draft, carillon.check_parts, carillon.check_members, carillon.parsed, carillon.check_heading,
-    carillon.app_id, carillon.unknown_app, carillon.compact, carillon.refusal;
-DROP TYPE carillon.draft, carillon.message_arguments, carillon.refusal;
+DROP FUNCTION carillon.draft, carillon.is_silent, carillon.payload_limit, carillon.names_of_parts, carillon.has_parts,
+    carillon.check_parts, carillon.check_members, carillon.parsed, carillon.check_heading, carillon.compact;
+DROP TYPE carillon.draft, carillon.message_arguments;
 
 DELETE FROM carillon.schema_migrations WHERE version = 5;

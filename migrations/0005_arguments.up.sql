@@ -1,33 +1,6 @@
 -- Checks the arguments of a message and builds its payload.
 --
--- Functions of this schema call these and name the schema; only functions that users call pin search_path. They
--- return what they refuse and do not raise it: PostgreSQL adds a line of context for each function between RAISE and
--- the caller, which psql and many drivers print.
-
--- A refused argument. The function that the user called raises it.
-CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
-
--- Builds each refusal in one form: what the argument takes and what it got. Control characters are escaped, so that
--- the message stays one line.
-CREATE FUNCTION carillon.refusal(
-    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
-) RETURNS carillon.refusal
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
-            SELECT pg_catalog.string_agg(CASE
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
-                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
-                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
-                ELSE c.letter END, '' ORDER BY c.place)
-            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
-                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
-                WITH ORDINALITY AS c(letter, place)),
-            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
-        hint, argument, code)::carillon.refusal
-$$;
-COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument.';
+-- Functions of this schema call these and name the schema; only functions that users call pin search_path.
 
 -- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
 -- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
@@ -37,35 +10,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         THEN value::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
-
--- The refusal of an unknown app.
-CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
-LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-            OPERATOR(pg_catalog.||) '.' FROM (
-                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
-                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
-        'There is no app yet. Add one with: carillon app add'), '42704')
-$$;
-COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
-
--- The id of an app, for callers that refuse no other argument.
-CREATE FUNCTION carillon.app_id(app text) RETURNS integer
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-    refusal carillon.refusal;
-BEGIN
-    IF id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    RETURN id;
-END
-$$;
-COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
 
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
@@ -103,7 +47,10 @@ CREATE TYPE carillon.message_arguments AS (
     relevance_score   double precision,
     target_content_id text,
     filter_criteria   text,
-    stale_date        timestamptz
+    stale_date        timestamptz,
+    payloads          text[],
+    payloads_type     regtype,  -- the type of the argument
+    badge_add         bigint
 );
 
 -- Checks the arguments that become headers or decide when and where a job waits. Null: all are valid.
@@ -179,9 +126,26 @@ EXCEPTION
 END
 $$;
 
+-- Whether any argument is given of which a payload is built.
+CREATE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
+        m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
+        m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
+$$;
+
+-- The names of those arguments.
+CREATE FUNCTION carillon.names_of_parts() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
+        'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
+$$;
+
 -- A message without its tokens, checked and ready to be stored, or its refusal.
 CREATE TYPE carillon.draft AS (
-    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
+    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
+    payloads json[],  -- one for each token that was given
+    after_badge text  -- where each token has a badge of its own: what follows it, and payload is what precedes it
 );
 
 -- The refusal of an argument that is outside of what Apple takes, or that gives a member of aps which aps has too.
@@ -192,7 +156,13 @@ DECLARE
     twice record;
 BEGIN
     IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
-        RETURN carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text);
+        RETURN carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text,
+            CASE WHEN m.badge < 0 THEN 'To subtract from what each device shows, pass badge_add.' END);
+    ELSIF m.badge_add NOT BETWEEN -2147483647 AND 2147483647 THEN
+        RETURN carillon.refusal('badge_add', 'a number from -2147483647 to 2147483647', m.badge_add::text);
+    ELSIF m.badge_add IS NOT NULL AND m.badge IS NOT NULL THEN
+        RETURN carillon.refusal('badge_add', 'null if badge is given', 'a value',
+            'badge is the number that every device shows, badge_add what is added to its own.');
     ELSIF m.interruption_level <> ALL (levels) THEN
         RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
             quote_literal(m.interruption_level));
@@ -214,7 +184,7 @@ BEGIN
     SELECT g.* INTO twice FROM (VALUES
         ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
         ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
-        ('badge', 'badge', num_nonnulls(m.badge)), ('sound', 'sound', num_nonnulls(m.sound)),
+        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)), ('sound', 'sound', num_nonnulls(m.sound)),
         ('content_available', 'content-available', num_nonnulls(m.content_available)),
         ('mutable_content', 'mutable-content', num_nonnulls(m.mutable_content)),
         ('category', 'category', num_nonnulls(m.category)), ('thread_id', 'thread-id', num_nonnulls(m.thread_id)),
@@ -271,6 +241,18 @@ BEGIN
 END
 $$;
 
+-- The most bytes of a payload.
+CREATE FUNCTION carillon.payload_limit(push_type text) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE push_type WHEN 'voip' THEN 5120 ELSE 4096 END $$;
+
+-- Whether a payload neither shows anything nor sounds, so that its push type is background.
+CREATE FUNCTION carillon.is_silent(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT position('content-available' IN payload::text) > 0
+        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false)
+        AND num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') = 0
+$$;
+
 CREATE FUNCTION carillon.draft(m carillon.message_arguments) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -280,6 +262,7 @@ DECLARE
     sound text := to_json(m.sound);
     checked record;
     more text;
+    front text;
     whole json;
     silent boolean;
 BEGIN
@@ -289,11 +272,19 @@ BEGIN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;
     END IF;
-    IF m.payload IS NULL THEN
+    IF m.payloads IS NOT NULL THEN
+        checked := carillon.check_payloads(m);
+        made.refusal := checked.refusal;
+        made.payloads := checked.payloads;
+        silent := checked.is_silent;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    ELSIF m.payload IS NULL THEN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
         -- Most messages need no closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
-            m.target_content_id, m.filter_criteria, m.stale_date) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
+            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
@@ -306,7 +297,8 @@ BEGIN
         -- Compact, aps first, text unchanged.
         made.payload := '{"aps":{' || concat_ws(',',
             '"alert":' || alert,
-            '"badge":' || m.badge,
+            -- The largest number stands for those to come.
+            '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
             '"sound":' || sound,
             CASE WHEN m.content_available THEN '"content-available":1' END,
             CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
@@ -324,18 +316,14 @@ BEGIN
             RETURN made;
         END IF;
         silent := m.content_available
-            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound) = 0;
+            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0;
         IF m.aps IS NOT NULL THEN
             silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
-                m.title, m.subtitle, m.body, m.badge, m.sound, m.aps ->> 'alert', m.aps ->> 'badge', m.aps ->> 'sound') = 0;
+                m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
+                m.aps ->> 'sound') = 0;
         END IF;
-    ELSIF num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound, m.content_available,
-        m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level, m.relevance_score,
-        m.target_content_id, m.filter_criteria, m.stale_date) > 0
-    THEN
-        made.refusal := carillon.refusal('payload', 'null if alert, title, subtitle, body, badge, sound, '
-            'content_available, mutable_content, category, thread_id, extra, aps, interruption_level, relevance_score, '
-            'target_content_id, filter_criteria or stale_date is given', 'a value',
+    ELSIF carillon.has_parts(m) THEN
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
@@ -344,7 +332,7 @@ BEGIN
     END IF;
     made.push_type := coalesce(m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Before all else: a payload that is too large is neither parsed nor cut.
-    IF octet_length(made.payload) > (CASE made.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
+    IF octet_length(made.payload) > carillon.payload_limit(made.push_type) THEN
         made.refusal := carillon.refusal(
             -- The largest part.
             CASE WHEN m.payload IS NULL THEN (
@@ -365,13 +353,15 @@ BEGIN
                 CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
             RETURN made;
         END IF;
-        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0
-            AND (whole -> 'aps' -> 'content-available')::text = '1' AND num_nonnulls(whole -> 'aps' ->> 'alert',
-                whole -> 'aps' ->> 'badge', whole -> 'aps' ->> 'sound') = 0
-        THEN
+        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0 AND carillon.is_silent(whole) THEN
             silent := true;
             made.push_type := 'background';
         END IF;
+    END IF;
+    IF m.badge_add IS NOT NULL THEN
+        front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
+        made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
+        made.payload := front;
     END IF;
     -- Most calls give none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,

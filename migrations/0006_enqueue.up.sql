@@ -1,30 +1,9 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
---
--- A call for one token costs little more than its transaction, so it runs few functions and expressions.
--- submit() runs as its owner: apps have no right to the columns that the queue writes.
+-- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
 
 -- The most tokens in one job. Longer lists are cut, so that workers share them.
 CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-
--- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
--- an answer.
-CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
-        AND sum(r.cancelled + r.expired) >= coalesce(
-            (SELECT b.tokens FROM carillon.broadcasts b
-            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
-        AND NOT bool_or(EXISTS (
-            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
-    FROM (
-        SELECT m.* FROM carillon.results m
-        WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL
-        UNION ALL
-        SELECT p.* FROM carillon.results p WHERE p.broadcast_id = ended_unsent.message
-    ) AS r
-    WHERE r.app_id = ended_unsent.app
-$$;
 
 -- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
 -- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
@@ -47,8 +26,8 @@ BEGIN
 END
 $$;
 
--- The tokens of one call: checked, in lower case, each once, in the given order.
-CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT refusal carillon.refusal)
+-- The tokens of one call: checked, in lower case, each once, in the given order, and with its place there.
+CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     bad bigint;
@@ -57,8 +36,9 @@ BEGIN
         refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
         RETURN;
     END IF;
-    SELECT array_agg(once.token ORDER BY once.place), min(once.place) FILTER (WHERE once.token IS NULL)
-    INTO clean, bad
+    SELECT array_agg(once.token ORDER BY once.place), array_agg(once.place ORDER BY once.place),
+        min(once.place) FILTER (WHERE once.token IS NULL)
+    INTO clean, places, bad
     FROM (
         SELECT carillon.token(t.token) AS token, min(t.place) AS place
         FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
@@ -70,22 +50,87 @@ BEGIN
 END
 $$;
 
+-- Checks a payload for each token. The push type is one for all: background if all of them are silent.
+CREATE FUNCTION carillon.check_payloads(
+    m carillon.message_arguments, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    given text[] := m.payloads;
+    limit_of CONSTANT integer := carillon.payload_limit(m.push_type);
+    wrong record;
+BEGIN
+    IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
+            'Each of payloads is a whole payload.');
+    ELSIF array_ndims(given) > 1 THEN
+        refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
+    ELSIF cardinality(given) <> coalesce(cardinality(m.tokens), 0) THEN
+        refusal := carillon.refusal('payloads', format('one payload for each of the %s tokens',
+            coalesce(cardinality(m.tokens), 0)), cardinality(given)::text);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF m.payloads_type = 'jsonb[]'::regtype THEN
+        given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+            ORDER BY g.place);
+    END IF;
+    -- Before all else: a payload that is too large is neither parsed nor cut.
+    SELECT g.place, octet_length(g.payload) AS bytes INTO wrong
+    FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+    WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := CASE WHEN wrong.bytes IS NULL
+            THEN carillon.refusal('payloads', 'a payload for each token', 'null in place ' || wrong.place)
+            ELSE carillon.refusal('payloads', format('payloads of %s bytes at most%s', limit_of,
+                    CASE WHEN limit_of = 4096 THEN ' (5120 for voip)' ELSE '' END),
+                format('one of %s bytes in place %s', wrong.bytes, wrong.place), NULL, '54000') END;
+        RETURN;
+    END IF;
+    BEGIN
+        payloads := given::json[];
+    EXCEPTION
+        WHEN data_exception OR program_limit_exceeded THEN
+            NULL;  -- one of them, which is found below
+    END;
+    SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
+        SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
+        FROM unnest(given) WITH ORDINALITY AS u(payload, place)
+    ) AS g
+    WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := carillon.refusal('payloads', 'JSON objects',
+            format('%s in place %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
+            CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
+        RETURN;
+    END IF;
+    is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL
+        AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
+END
+$$;
+
 -- Stores one job.
 CREATE FUNCTION carillon.store(
-    id bigint, tokens text[], m carillon.message_arguments, made carillon.draft, lane integer, broadcast_id bigint
+    id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
+    broadcast_id bigint
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
+DECLARE
+    one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
+    each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
 BEGIN
     IF made.scheduled THEN
-        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-            topic, reference, on_unknown, broadcast_id, run_at)
-        VALUES (id, made.app_id, lane, tokens, made.payload::json, made.push_type, made.priority, m.expires_at,
+        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
             m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
     ELSE
-        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-            topic, reference, on_unknown, broadcast_id)
-        VALUES (id, made.app_id, lane, tokens, made.payload::json, made.push_type, made.priority, m.expires_at,
+        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
             m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
     END IF;
 END
@@ -107,7 +152,9 @@ DECLARE
     cleaned record;
     clean text[];
     parts refcursor;
+    payloads json[];
     part text[];
+    part_payloads json[];
     first bigint;
     job bigint;
     holder bigint;
@@ -128,18 +175,24 @@ BEGIN
                     SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
                     ORDER BY k.token LIMIT size) t) next
             WHERE next.tokens IS NOT NULL)
-        SELECT p.tokens FROM part p WHERE p.tokens IS NOT NULL;
-        FETCH parts INTO part;
+        SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        FETCH parts INTO part, part_payloads;
         IF part IS NULL AND m.is_strict THEN
             refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none');
         END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
+        payloads := made.payloads;
     ELSE
         cleaned := carillon.clean_tokens(m.tokens);
         clean := cleaned.clean;
         refusal := cleaned.refusal;
+        IF made.payloads IS NOT NULL THEN
+            payloads := ARRAY(
+                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
+                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
+        END IF;
         IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
             refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
@@ -156,7 +209,9 @@ BEGIN
     -- A single push of the app does not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL THEN
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+        AND made.after_badge IS NULL
+    THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
         VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
@@ -171,24 +226,33 @@ BEGIN
             RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
     END IF;
+    IF made.after_badge IS NOT NULL AND NOT everyone THEN
+        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    END IF;
     IF cardinality(clean) <= size THEN
-        PERFORM carillon.store(first, clean, m, made, lane, NULL);
+        PERFORM carillon.store(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
     IF NOT everyone THEN
-        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place)
-        FROM unnest(clean) WITH ORDINALITY t (token, place)
+        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place),
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH parts INTO part;
+        FETCH parts INTO part, part_payloads;
     END IF;
     -- store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
+    m.payloads := NULL;
+    made.payloads := NULL;
     WHILE part IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
-        PERFORM carillon.store(job, part, m, made, lane, first);
+        IF made.after_badge IS NOT NULL AND everyone THEN
+            part_payloads := carillon.with_badges(made.app_id, part, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.store(job, part, part_payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(part);
-        FETCH parts INTO part;
+        FETCH parts INTO part, part_payloads;
     END LOOP;
     CLOSE parts;
     INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, reference)
@@ -215,14 +279,15 @@ CREATE FUNCTION carillon.enqueue(
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    badge_add bigint DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
         thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type, priority, expires_at,
         collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict,
         on_duplicate, aps, interruption_level, relevance_score, target_content_id, filter_criteria,
-        stale_date)::carillon.message_arguments, false)
+        stale_date, NULL, NULL, badge_add)::carillon.message_arguments, false)
 $$;
 
 CREATE FUNCTION carillon.enqueue(
@@ -235,14 +300,38 @@ CREATE FUNCTION carillon.enqueue(
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    badge_add bigint DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, tokens, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
         subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date)::carillon.message_arguments, false)
+        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, false)
+$$;
+
+-- A payload for each token: text, json or jsonb, as with alert; without a type, text. It has an argument without a default
+-- and so a function of its own: PostgreSQL finds no type for a default of a polymorphic array.
+CREATE FUNCTION carillon.enqueue(
+    app text, tokens text[], payloads anycompatiblearray, alert text DEFAULT NULL, badge bigint DEFAULT NULL,
+    sound text DEFAULT NULL, content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL,
+    category text DEFAULT NULL, thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload text DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
+    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    badge_add bigint DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
+        thread_id, extra, payload, NULL, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference,
+        dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict, on_duplicate, aps, interruption_level,
+        relevance_score, target_content_id, filter_criteria, stale_date, payloads::pg_catalog.text[],
+        pg_catalog.pg_typeof(payloads), badge_add)::carillon.message_arguments, false)
 $$;
 
 -- Sends to every token registered for the app, in the bulk lane by default. Two functions, as with enqueue.
@@ -256,14 +345,15 @@ CREATE FUNCTION carillon.broadcast(
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    badge_add bigint DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
         subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date)::carillon.message_arguments, true)
+        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true)
 $$;
 
 CREATE FUNCTION carillon.broadcast(
@@ -276,14 +366,15 @@ CREATE FUNCTION carillon.broadcast(
     on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL
+    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    badge_add bigint DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
         subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date)::carillon.message_arguments, true)
+        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true)
 $$;
 
 DO $$

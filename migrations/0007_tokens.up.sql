@@ -25,6 +25,7 @@ CREATE TABLE carillon.tokens (
     token       text,
     last_update timestamptz NOT NULL DEFAULT now(),
     owner       text,
+    badge       integer NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512)
@@ -39,6 +40,7 @@ COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key c
 COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
 COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only feedback of a later time deletes it';
 COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
+COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
@@ -124,6 +126,65 @@ END
 $$;
 COMMENT ON FUNCTION carillon.register_token IS
     'Registers a device token, or renews its registration. Returns nothing. A null owner keeps the present one.';
+
+-- Adds to the badges of tokens, and returns a payload for each with its own number, which is never below 0. Of a token that
+-- is not registered no number is kept: it counts from 0. Rows are locked in the order of tokens, so that callers do not
+-- deadlock.
+CREATE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    payloads json[];
+BEGIN
+    WITH locked AS MATERIALIZED (
+        SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token = ANY (tokens)
+        ORDER BY k.token FOR UPDATE
+    ), changed AS (
+        UPDATE carillon.tokens k SET badge = greatest(0, least(2147483647, k.badge + step)) FROM locked l
+        WHERE k.app_id = app AND k.token = l.token RETURNING k.token, k.badge
+    )
+    SELECT array_agg((front || coalesce(c.badge, greatest(0, step)) || rest)::json ORDER BY g.place) INTO payloads
+    FROM unnest(tokens) WITH ORDINALITY AS g(token, place) LEFT JOIN changed c ON c.token = g.token;
+    RETURN payloads;
+END
+$$;
+
+-- Sets the number that badge_add counts from, and sends nothing.
+CREATE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
+RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clean CONSTANT text := carillon.token(set_badge.token);
+    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    refusal carillon.refusal;
+    devices bigint;
+BEGIN
+    refusal := CASE
+        WHEN chosen IS NULL THEN carillon.unknown_app(set_badge.app)
+        WHEN num_nonnulls(set_badge.token, set_badge.owner) <> 1 THEN carillon.refusal('token',
+            'a device token, or null if owner is given', CASE WHEN set_badge.token IS NULL THEN 'neither' ELSE 'both' END,
+            'With an owner, all of its tokens are set.')
+        WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
+            'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
+            'Write each byte of the token as two digits, without blanks.')
+        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
+                'To add or subtract, enqueue a message with badge_add.') END;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+        SELECT l.token FROM carillon.tokens l
+        WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
+        ORDER BY l.token FOR UPDATE));
+    GET DIAGNOSTICS devices = ROW_COUNT;
+    RETURN devices;
+END
+$$;
+COMMENT ON FUNCTION carillon.set_badge IS
+    'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns how '
+    'many registered tokens that were.';
 
 -- Why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens. Null: it can.
 CREATE FUNCTION carillon.unfit_to_watch(

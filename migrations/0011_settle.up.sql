@@ -55,7 +55,32 @@ BEGIN
 END
 $$;
 
--- Keeps the content of failed jobs, one row for a message and day, for requeue_failures(). It pins no search_path.
+-- The payloads that a job has for these tokens; null: all tokens have its one payload. Of a token that it names twice, in
+-- upper or lower case, the first counts, as when a claim is read.
+CREATE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN job.payloads IS NOT NULL THEN ARRAY(
+        SELECT p.payload FROM unnest(chosen) WITH ORDINALITY AS c(token, place) LEFT JOIN (
+            SELECT DISTINCT ON (1) lower(coalesce(u.token, '') COLLATE "C") AS token, u.payload
+            FROM unnest(job.tokens, job.payloads) WITH ORDINALITY AS u(token, payload, place) ORDER BY 1, u.place
+        ) AS p ON p.token = lower(coalesce(c.token, '') COLLATE "C")
+        ORDER BY c.place) END;
+END
+$$;
+
+-- The same job with some of its tokens.
+CREATE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    job.payloads := carillon.payloads_of(job, chosen);
+    job.tokens := chosen;
+    RETURN job;
+END
+$$;
+
+-- Keeps the content of failed jobs for requeue_failures(): one row for a message and day, and of jobs with a payload for each
+-- token one row each time. It pins no search_path.
 CREATE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,10 +92,26 @@ BEGIN
     SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
         j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
     FROM pg_catalog.unnest(jobs) AS j
-    WHERE NOT EXISTS (
+    WHERE j.payloads IS NULL AND NOT EXISTS (
         SELECT FROM carillon.failed_messages k
         WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
     ON CONFLICT DO NOTHING;
+    IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
+        INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
+            expires_at, collapse_id, topic, reference, on_unknown)
+        SELECT coalesce(j.origin, j.id), keep_failed.app, pg_catalog.min(j.lane),
+            pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
+            pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
+            pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
+            pg_catalog.min(j.on_unknown)
+        FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
+        WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
+        GROUP BY coalesce(j.origin, j.id)
+        -- Another worker, or an earlier call of this transaction, at the same time.
+        ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
+            tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
+            payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
+    END IF;
 END
 $$;
 
@@ -153,9 +194,9 @@ BEGIN
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
         FOR UPDATE;
         UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
-            SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload, j.push_type, j.priority,
-                j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
-                coalesce(j.origin, j.id), j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job END
+            SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload,
+                carillon.payloads_of(j, t.list), j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+                j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id), j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job END
             FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
@@ -193,8 +234,12 @@ BEGIN
         FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
     END IF;
     IF keeps THEN
-        requeueable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
-            SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
+        requeueable := ARRAY(
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, ARRAY(
+                SELECT f.token FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+                WHERE f.id = coalesce(j.origin, j.id) AND f.status IS DISTINCT FROM 410)) END
+            FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+                SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
     END IF;
     IF cardinality(again) > 0 THEN
         WITH tokens AS (
@@ -203,7 +248,8 @@ BEGIN
         ), job AS (
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, ROW(
                 CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
-                coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+                coalesce(t.list, j.tokens), j.payload, CASE WHEN t.list IS NULL OR j.payloads IS NULL THEN j.payloads
+                    ELSE carillon.payloads_of(j, t.list) END, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
                 j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
                 j.broadcast_id, j.created_at, CASE WHEN a.reason IS NULL THEN j.last_status ELSE a.status END,
                 coalesce(a.reason, j.last_reason))::carillon.job AS made

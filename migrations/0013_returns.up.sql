@@ -134,7 +134,7 @@ BEGIN
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
-        SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
+        SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
             j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
             j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job
         FROM unnest(jobs) WITH ORDINALITY AS j
@@ -159,10 +159,10 @@ BEGIN
         path := set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
-                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                     last_status, last_reason)
-                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
                     j.last_status, j.last_reason
                 FROM pg_catalog.unnest(jobs) AS j
@@ -171,13 +171,13 @@ BEGIN
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         ELSE
             WITH put AS (
-                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
+                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                     last_status, last_reason, run_at)
-                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
                     j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(j.wait) * interval '1 millisecond'
-                FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+                FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id,
                     topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status,
                     last_reason, wait)
                 ON CONFLICT DO NOTHING RETURNING id
@@ -223,8 +223,8 @@ BEGIN
         placed := carillon.place(app, jobs, waits, is_new);
         EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
-            SELECT pg_catalog.array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
-                expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+            SELECT pg_catalog.array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens,
+                payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                 last_status, last_reason, wait)
             WHERE j.id <> ALL (placed);
         END IF;

@@ -28,7 +28,7 @@ BEGIN
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
             RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
-        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.payloads, t.push_type,
             t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
             t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs,
             array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
@@ -77,7 +77,8 @@ BEGIN
         after_id := -9223372036854775808;
     END IF;
     SELECT array_agg(d.ctid), bool_or(d.is_large) INTO due, is_large FROM (
-        SELECT s.ctid, pg_column_size(s.tokens) > 1048576 AS is_large FROM carillon.scheduled s
+        SELECT s.ctid, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) > 1048576 AS is_large
+        FROM carillon.scheduled s
         WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
         ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
     ) AS d;

@@ -15,15 +15,22 @@ CREATE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETU
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
+    bodies json[];  -- a payload for each token, where the job has that
+    -- With another number of payloads than tokens, no part has any: each is refused as the job would be.
+    is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
+    unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
     wanted integer;
 BEGIN
-    SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
+    SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
+    INTO list, bodies FROM (
         -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
-        SELECT min(u.token) AS token, min(u.place) AS place
+        SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
-            SELECT carillon.shortened(w.token) AS token, w.place
-            FROM unnest(whole.tokens) WITH ORDINALITY AS w(token, place)
+            SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
+                THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
+            FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
+                WITH ORDINALITY AS w(token, payload, place)
         ) AS u
         GROUP BY lower(coalesce(u.token, '') COLLATE "C")
     ) AS t;
@@ -38,13 +45,14 @@ BEGIN
     wanted := (cardinality(list) + size - 1) / size;
     BEGIN
         PERFORM carillon.own_path();
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
             reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
-        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type,
-            whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
+        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
+            CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
+            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
             whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
             whole.last_reason
-        FROM pg_catalog.unnest(list) WITH ORDINALITY AS t(token, place)
+        FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
         IF pieces < wanted THEN
@@ -58,10 +66,10 @@ BEGIN
         -- Some may be stored one by one; the others fail.
         pieces := carillon.restore(app, ARRAY(
             SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
-                whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+                CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END, whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
                 whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
                 whole.created_at, whole.last_status, whole.last_reason)::carillon.job
-            FROM unnest(list) WITH ORDINALITY AS t(token, place)
+            FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
             GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
     END;
     RETURN pieces;
@@ -83,7 +91,7 @@ BEGIN
         RETURN 0;
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+    RETURNING m.id, m.lane, m.tokens, m.payload, m.payloads, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
         m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
         m.last_reason INTO whole;
     IF whole.id IS NULL THEN
@@ -110,7 +118,7 @@ DECLARE
     whole carillon.job;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.id, m.lane, '{""}', '{}', 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
+    RETURNING m.id, m.lane, '{""}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
         m.claims, m.origin, m.broadcast_id, m.created_at, NULL, NULL INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;

@@ -42,7 +42,7 @@ BEGIN
         sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+        SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
             j.reference, j.on_unknown, j.attempt,
             carillon.count_death(j.claims, CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END), j.origin,
             j.broadcast_id,

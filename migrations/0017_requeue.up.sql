@@ -5,9 +5,25 @@ CREATE FUNCTION carillon.can_requeue(status smallint, reason text, include_unkno
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
-            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable'))
+            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable',
+            'PayloadEmpty', 'MismatchedPayloads'))
         AND (include_delivered OR status IS DISTINCT FROM 200)
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+$$;
+
+-- Whether kept content is for that token, too.
+CREATE FUNCTION carillon.has_content(tokens text[], token text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT tokens IS NULL OR lower(token COLLATE "C") = ANY (tokens) $$;
+
+-- The payloads that were kept for failed tokens of a message; of several for one token, the latest.
+CREATE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(k.payload ORDER BY c.place) FROM unnest(failed) WITH ORDINALITY AS c(token, place)
+    JOIN (
+        SELECT DISTINCT ON (u.token) u.token, u.payload
+        FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
+        WHERE m.app_id = app AND m.message_id = message ORDER BY u.token, m.failed_at DESC
+    ) AS k ON k.token = lower(c.token COLLATE "C")
 $$;
 
 -- Whether a message was cancelled, at least in part.
@@ -92,7 +108,7 @@ DECLARE
         'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
         'UnrelatedKeyIdInToken', 'Unregistered',
         'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
-        'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
+        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
         'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
@@ -129,7 +145,8 @@ BEGIN
             WHERE f.requeued_at IS NULL AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
-                    AND m.message_id = f.message_id AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+                    AND m.message_id = f.message_id AND carillon.has_content(m.tokens, f.token)
+                    AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
                 AND NOT carillon.was_cancelled(f.app_id, f.message_id));
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -154,16 +171,18 @@ BEGIN
                 AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
                 AND (target.messages IS NULL OR f.message_id = ANY (target.messages))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
+                    AND carillon.has_content(m.tokens, f.token)
                     AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
                 AND (target.messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
             RETURNING f.message_id, f.token
         ), message AS (
             SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
         ), stored AS (
-            INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-                reference, on_unknown)
-            SELECT target.app_id, m.lane, a.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
-                m.reference, m.on_unknown
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+                collapse_id, topic, reference, on_unknown)
+            SELECT target.app_id, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
+                THEN carillon.kept_payloads(target.app_id, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
+                m.collapse_id, m.topic, m.reference, m.on_unknown
             FROM message a CROSS JOIN LATERAL (
                 SELECT * FROM carillon.failed_messages m WHERE m.app_id = target.app_id AND m.message_id = a.message_id
                 ORDER BY m.failed_at DESC LIMIT 1) m

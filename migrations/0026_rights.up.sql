@@ -8,7 +8,7 @@ REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
 -- functions that run as their owner call apps_of_caller().
 GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
 -- The columns that a message consists of. Functions that run as their owner write the others.
-GRANT INSERT (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.results, carillon.failures TO carillon_app, carillon_tenant;
@@ -21,7 +21,7 @@ BEGIN
         SELECT p.oid FROM pg_catalog.pg_proc p
         WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
             'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
-            'cancel_messages', 'cancel_broadcast', 'register_token', 'requeue_failures', 'message_parts', 'message_status')
+            'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'requeue_failures', 'message_parts', 'message_status')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
     END LOOP;
@@ -40,13 +40,15 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, c
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
+-- Content that another worker keeps at the same time is added to.
+GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
 GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
 -- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
-    carillon.own_path, carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.last_attempts, carillon.settle,
+    carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.keep_failed, carillon.unsettled, carillon.last_attempts, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
     carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,

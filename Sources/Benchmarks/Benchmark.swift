@@ -42,6 +42,9 @@ struct Benchmark: Sendable {
         Benchmark("tokens", 1500, "rows of 1,000 tokens") {
             try await QueueBenchmark.manyTokens(rows: $0).run(into: &$1)
         },
+        Benchmark("personal", 300, "rows of 1,000 tokens of each kind, in each of three rounds") {
+            try await PersonalBenchmark(rows: $0).run(into: &$1)
+        },
         Benchmark("insert", 20, "seconds") { try await InsertBenchmark(seconds: $0).run(into: &$1) },
         Benchmark("import", 1_000_000, "device tokens") { try await ImportBenchmark(tokens: $0).run(into: &$1) },
         Benchmark("latency", 300, isLong: true, "single rows") {

@@ -76,20 +76,26 @@ struct Installation {
     static let payloadLiteral = "'" + payload.replacing("'", with: "''") + "'"
 
     /// An `INSERT` of all rows; every token is distinct.
-    func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1) -> String {
-        """
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload)
-        SELECT \(app), \(lane), (
-            SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
-            FROM generate_series(1, \(tokensPerRow)) t),
-            \(Self.payloadLiteral)
-        FROM generate_series(1, \(rows)) r
-        """
+    ///
+    /// - Parameter isPersonal: Each token has a payload of its own.
+    func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1, isPersonal: Bool = false) -> String {
+        let payloads = """
+            (SELECT array_agg(replace(\(Self.payloadLiteral), '"badge":1', '"badge":' || t)::json)
+            FROM generate_series(1, \(tokensPerRow)) t)
+            """
+        return """
+            INSERT INTO carillon.messages (app_id, lane, tokens, \(isPersonal ? "payloads" : "payload"))
+            SELECT \(app), \(lane), (
+                SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
+                FROM generate_series(1, \(tokensPerRow)) t),
+                \(isPersonal ? payloads : Self.payloadLiteral)
+            FROM generate_series(1, \(rows)) r
+            """
     }
 
     /// Enqueues rows, and has the database do its deferred work.
-    func fill(_ rows: Int, tokensPerRow: Int = 1) async throws {
-        try await connection.script(enqueueing(rows, tokensPerRow: tokensPerRow))
+    func fill(_ rows: Int, tokensPerRow: Int = 1, isPersonal: Bool = false) async throws {
+        try await connection.script(enqueueing(rows, tokensPerRow: tokensPerRow, isPersonal: isPersonal))
         try await settleDown()
     }
 

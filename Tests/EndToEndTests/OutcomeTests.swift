@@ -271,6 +271,8 @@ import Testing
         ("tokens", "'{NULL}'", "MalformedToken"),
         ("tokens", "ARRAY['aa\r\nx: y']", "MalformedToken"),
         ("payload", "'[1]'", "MalformedPayload"),
+        ("payload", "NULL", "PayloadEmpty"),
+        ("payloads", "'{}'", "MismatchedPayloads"),
         ("payload", #"('{"a":"' || repeat('x', 4090) || '"}')::json"#, "PayloadTooLarge"),
         ("payload", #"('{"a":"' || repeat('x', 20000000) || '"}')::json"#, "PayloadTooLarge"),
         ("tokens", "ARRAY[repeat('a', 9000000)]", "MalformedToken"),

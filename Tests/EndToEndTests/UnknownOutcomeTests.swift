@@ -64,7 +64,7 @@ import Testing
                 """
                 WITH gone AS (DELETE FROM carillon.messages RETURNING *)
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 99, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.push_type, g.priority, g.expires_at,
+                SELECT 99, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
                     g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
                     g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g;
                 SELECT carillon.take_over(99);

@@ -71,6 +71,24 @@ public struct PushBatch: Sendable {
         expiration: Int64? = nil,
         collapseID: RawSpan
     ) -> Int {
+        let fields = addFields(
+            topic: topic,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseID: collapseID
+        )
+        return addHeading(payload: payload, fields: fields)
+    }
+
+    /// Adds the header fields of messages that follow; returns their place.
+    package mutating func addFields(
+        topic: RawSpan,
+        pushType: PushType,
+        priority: UInt8?,
+        expiration: Int64?,
+        collapseID: RawSpan
+    ) -> Int32 {
         let priority = priority ?? pushType.defaultPriority?.rawValue
         let isAsBefore =
             if let last = self.fields.last {
@@ -89,7 +107,18 @@ public struct PushBatch: Sendable {
             )
             self.fields.append(fields)
         }
-        headings.append(Heading(payload: store(payload), fields: Int32(self.fields.count - 1)))
+        return Int32(self.fields.count - 1)
+    }
+
+    /// Adds a message with fields that were added before.
+    package mutating func addHeading(payload: RawSpan, fields: Int32) -> Int {
+        headings.append(Heading(payload: store(payload), fields: fields))
+        return headings.count - 1
+    }
+
+    /// The heading that was added last, if it has this payload and these fields.
+    package func lastHeading(payload: RawSpan, fields: Int32) -> Int? {
+        guard let last = headings.last, last.fields == fields, holds(payload, at: last.payload) else { return nil }
         return headings.count - 1
     }
 

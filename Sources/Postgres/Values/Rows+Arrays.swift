@@ -20,6 +20,15 @@ extension Rows {
         }
     }
 
+    /// The number of elements, nulls too.
+    package func elementCount(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
+        let column = try place(of: column)
+        let (start, length) = try cell(row, column)
+        var reader = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
+        guard let count = reader.readHeader() else { throw mismatch(row, column, "an array") }
+        return count
+    }
+
     /// The elements of a `text[]`; a null is nil.
     package func strings(_ row: Int, _ column: Column) throws(PostgresError) -> [String?] {
         var strings: [String?] = []

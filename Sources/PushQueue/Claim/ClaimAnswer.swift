@@ -22,7 +22,8 @@ extension ClaimAnswer {
     /// It takes the first rows whose pushes fit together, and names the first row that does not fit. A worker without a row in
     /// `workers` gets nothing. Values that are too long to be sent are cut to a length that is still refused, and a row whose
     /// tokens are too long is named as one with too many of them, so a claim of a thousand rows has a few megabytes at most.
-    /// Compressed values are measured, unless they have so few bytes that even uncompressed they are small.
+    /// Compressed values are measured, unless they have so few bytes that even uncompressed they are small. Payloads for
+    /// each token may have as many bytes on average as one payload for all may have; splitting a row cuts those that are longer.
     ///
     /// The commit is asynchronous: if a crash undoes a claim, the claim was not settled. It is synchronous if one of the
     /// jobs must not be sent twice.
@@ -35,6 +36,9 @@ extension ClaimAnswer {
         """
         WITH seen AS MATERIALIZED (
             SELECT s.ctid AS place, s.id, CASE WHEN s.claims < 3 THEN 0 ELSE s.claims END AS quarantine, CASE
+                WHEN s.payloads IS NOT NULL AND (pg_column_size(s.payloads) > 8300 * cardinality(s.tokens) + 1024
+                    OR pg_column_compression(s.payloads) IS NOT NULL
+                        AND octet_length(array_send(s.payloads)) > 8300 * cardinality(s.tokens) + 1024) THEN 2147483647
                 WHEN pg_column_size(s.tokens) <= 256 THEN cardinality(s.tokens)
                 WHEN pg_column_size(s.tokens) > $7 THEN 2147483647
                 WHEN pg_column_compression(s.tokens) IS NOT NULL AND (pg_column_size(s.tokens) > 65536
@@ -59,15 +63,15 @@ extension ClaimAnswer {
             RETURNING m.id, m.lane, m.tokens,
                 CASE WHEN pg_column_size(m.payload) <= 256 THEN m.payload
                     WHEN pg_column_size(m.payload) > 8192 OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > 8192
-                    THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
+                    THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload, m.payloads,
                 left(m.push_type, 64) AS push_type, m.priority, m.expires_at, left(m.collapse_id, 65) AS collapse_id,
                 left(m.topic, 256) AS topic, left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown,
                 m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
                 left(m.last_reason, 256) AS last_reason
         ), kept AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
-            SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type,
-                p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
+            SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.payloads,
+                p.push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
                 p.origin, p.broadcast_id, p.created_at, p.last_status, p.last_reason)::carillon.job)
             FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
                 'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
@@ -75,13 +79,15 @@ extension ClaimAnswer {
             RETURNING id, claimed_at, quarantined
         )
         SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
-            NULL::text, NULL::text, NULL::text, NULL::smallint, k.quarantined::integer::bigint, NULL::bigint, k.claimed_at FROM kept k
+            NULL::text, NULL::text, NULL::text, NULL::smallint, k.quarantined::integer::bigint, NULL::bigint, k.claimed_at,
+            NULL::json[] FROM kept k
         UNION ALL
         SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
             p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
-            p.created_at FROM picked p
+            p.created_at, p.payloads FROM picked p
         UNION ALL
-        (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL
+        (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL,
+            NULL
         FROM fitting f WHERE NOT f.fits ORDER BY f.id LIMIT 1)
         """
     )
@@ -150,26 +156,38 @@ extension ClaimedJobs {
         let priority = try rows.int16IfPresent(row, .priority)
         let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(name: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []
-        try rows.withBytes(row, .payload) { (payload: RawSpan) throws(PostgresError) in
-            try rows.withText(row, .topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
-                try rows.withText(row, .collapseID, else: []) { collapseID in
-                    begin(
-                        job,
-                        payload: payload,
-                        topic: topic,
-                        collapseID: collapseID,
-                        priority: priority,
-                        pushType: pushType,
-                        onUnknown: onUnknown,
-                        appIsKnown: app != nil
-                    )
-                }
+        try rows.withText(row, .topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
+            try rows.withText(row, .collapseID, else: []) { collapseID in
+                begin(
+                    job,
+                    topic: topic,
+                    collapseID: collapseID,
+                    priority: priority,
+                    pushType: pushType,
+                    onUnknown: onUnknown,
+                    appIsKnown: app != nil
+                )
             }
         }
+        try readPayload(rows, row)
         seen.begin()
         try rows.forEachElement(row, .tokens) { token in
             if let token { add(token, unlessIn: &seen) } else { add(RawSpan(), unlessIn: &seen) }
         }
+    }
+
+    private mutating func readPayload(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        let isShared = try !rows.isNull(row, .payload)
+        guard try !rows.isNull(row, .payloads) else {
+            if isShared { try rows.withBytes(row, .payload) { add(payload: $0) } } else { add(payload: nil) }
+            return
+        }
+        let counts = (try rows.elementCount(row, .payloads), try rows.elementCount(row, .tokens))
+        guard !isShared, counts.0 == counts.1 else {
+            refuseMismatch()
+            return
+        }
+        try rows.forEachElement(row, .payloads) { add(nextPayload: $0) }
     }
 }
 
@@ -206,4 +224,5 @@ extension Rows.Column {
     fileprivate static var origin: Self { .place(12) }
     fileprivate static var broadcast: Self { .place(13) }
     fileprivate static var createdAt: Self { .place(14) }
+    fileprivate static var payloads: Self { .place(15) }
 }

@@ -72,10 +72,25 @@ package struct ClaimedJobs: Sendable {
 
     /// The state of the job that was begun last.
     private struct Reading {
-        var heading = 0
+        var pushType = PushType.alert
+        var fields: Int32 = 0
         var hasExpired = false
+        /// Why none of its tokens is sent.
         var refusal: LocalReason?
+        /// Of a job with one payload for all.
+        var content = Content.heading(0)
+        /// How many tokens were read.
+        var tokens = 0
     }
+
+    /// What a push has as its payload.
+    private enum Content {
+        case heading(Int)
+        case refused(LocalReason)
+    }
+
+    /// Of the job that was begun last, if it has a payload for each token. The memory is used again.
+    private var contents: [Content] = []
 
     init(
         id: Int64,
@@ -123,10 +138,9 @@ package struct ClaimedJobs: Sendable {
         return extent
     }
 
-    /// Begins a job; its tokens follow.
+    /// Begins a job; then follow its payload, or one for each token, and its tokens.
     mutating func begin(
         _ job: Job,
-        payload: RawSpan,
         topic: RawSpan,
         collapseID: RawSpan,
         priority: Int16?,
@@ -137,7 +151,6 @@ package struct ClaimedJobs: Sendable {
         let refusal =
             appIsKnown
             ? JobRules.refusal(
-                payload: payload,
                 topic: topic,
                 collapseID: collapseID,
                 priority: priority,
@@ -145,11 +158,12 @@ package struct ClaimedJobs: Sendable {
                 onUnknown: onUnknown
             ) : .unknownApp
         current = Reading(hasExpired: job.deadline.map { $0 <= claimedAt } ?? false, refusal: refusal)
+        contents.removeAll(keepingCapacity: true)
         jobs.append(job)
         jobs[jobs.count - 1].firstPush = Int32(batch.count)
         guard refusal == nil, !current.hasExpired else { return }
-        current.heading = batch.addHeading(
-            payload: payload,
+        current.pushType = pushType ?? .alert
+        current.fields = batch.addFields(
             topic: topic,
             pushType: pushType ?? .alert,
             priority: priority.map { UInt8(clamping: $0) },
@@ -159,22 +173,53 @@ package struct ClaimedJobs: Sendable {
         )
     }
 
+    /// Adds the payload for all tokens of the job that was begun last. Nil: it has none.
+    mutating func add(payload: RawSpan?) {
+        current.content = content(payload)
+        if case .refused(let reason) = current.content { current.refusal = current.refusal ?? reason }
+    }
+
+    /// Adds the payload for the next token of the job that was begun last. Nil: that token has none.
+    mutating func add(nextPayload payload: RawSpan?) { contents.append(content(payload)) }
+
+    /// The job that was begun last has not one payload for each token.
+    mutating func refuseMismatch() { current.refusal = current.refusal ?? .mismatchedPayloads }
+
+    private mutating func content(_ payload: RawSpan?) -> Content {
+        guard current.refusal == nil, !current.hasExpired else { return .heading(0) }
+        guard let payload else { return .refused(.payloadEmpty) }
+        if let reason = JobRules.refusal(of: payload, current.pushType) { return .refused(reason) }
+        let last = contents.isEmpty ? nil : batch.lastHeading(payload: payload, fields: current.fields)
+        return .heading(last ?? batch.addHeading(payload: payload, fields: current.fields))
+    }
+
     /// Adds a token to the job that was begun last.
     mutating func add(_ token: RawSpan, unlessIn seen: inout TokenSet) {
         let last = jobs.count - 1
+        let content = contents.isEmpty ? current.content : contents[current.tokens]
+        current.tokens += 1
         let form = DeviceToken.Form(token)
         let id = identity(of: token, form, in: jobs[last].message)
         guard seen.insert(id) else { return }
         tokens += 1
         if current.hasExpired {
             jobs[last].expired += 1
-        } else if let reason = current.refusal ?? (form == .malformed ? .malformedToken : nil) {
-            jobs[last].refused += 1
-            refusals.append(Refusal(job: Int32(last), token: store(token), id: id, reason: reason))
-        } else {
-            jobs[last].pushes += 1
-            batch.addPush(token: token, heading: current.heading, id: id, isMalformed: false)
+            return
         }
+        switch content {
+        case .heading(let heading) where current.refusal == nil && form != .malformed:
+            jobs[last].pushes += 1
+            batch.addPush(token: token, heading: heading, id: id, isMalformed: false)
+        case .heading:
+            refuse(token, id, because: current.refusal ?? .malformedToken)
+        case .refused(let reason):
+            refuse(token, id, because: current.refusal ?? reason)
+        }
+    }
+
+    private mutating func refuse(_ token: RawSpan, _ id: PushID, because reason: LocalReason) {
+        jobs[jobs.count - 1].refused += 1
+        refusals.append(Refusal(job: Int32(jobs.count - 1), token: store(token), id: id, reason: reason))
     }
 
     /// Upper and lower case are the same token, so their pushes have one identity.

@@ -3,25 +3,30 @@ import ApplePush
 /// Which jobs are refused before they are sent. PostgreSQL ensures that the payload is JSON and text is UTF-8; everything else
 /// that a plain INSERT may contain is checked here.
 enum JobRules {
+    /// Why nothing of the job can be sent, whatever its payload is.
     static func refusal(
-        payload: RawSpan,
         topic: RawSpan,
         collapseID: RawSpan,
         priority: Int16?,
         pushType: PushType?,
         onUnknown: String?
     ) -> LocalReason? {
-        guard let pushType else { return .unknownPushType }
+        if pushType == nil { return .unknownPushType }
         // Null is the default, retry.
         guard onUnknown == nil || onUnknown == "fail" else { return .malformedOnUnknown }
-        if payload.byteCount > pushType.payloadLimit { return .payloadTooLarge }
-        if !isObject(payload) { return .malformedPayload }
         if !isTopic(topic) { return .malformedTopic }
         if !isCollapseID(collapseID) { return .malformedCollapseID }
         switch priority {
         case nil, 1, 5, 10: return nil
         default: return .unknownPriority
         }
+    }
+
+    /// Why a payload cannot be sent; nil for the payload: there is none.
+    static func refusal(of payload: RawSpan?, _ pushType: PushType) -> LocalReason? {
+        guard let payload else { return .payloadEmpty }
+        if payload.byteCount > pushType.payloadLimit { return .payloadTooLarge }
+        return isObject(payload) ? nil : .malformedPayload
     }
 
     static func isObject(_ json: RawSpan) -> Bool {

@@ -6,6 +6,10 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedPayload = "MalformedPayload"
     /// The payload is larger than 4096 bytes, or 5120 for voip.
     case payloadTooLarge = "PayloadTooLarge"
+    /// The row has no payload, or none for this token.
+    case payloadEmpty = "PayloadEmpty"
+    /// The row does not have one payload for each token, or has these beside a payload for all.
+    case mismatchedPayloads = "MismatchedPayloads"
     /// The topic has more than 255 bytes, or characters that are not visible ASCII.
     case malformedTopic = "MalformedTopic"
     /// The collapse id has more than 64 bytes, control characters, or a leading or trailing blank.

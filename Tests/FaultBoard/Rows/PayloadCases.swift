@@ -111,7 +111,7 @@ import Testing
         (#"convert_from('\x7b2261223a22c0af227d', 'UTF8')::json"#, "22021"),
         // A recursive parser would need a large stack for it.
         ("repeat('[', 1000000)::json", "54001"), (#"(U&'\FEFF' || '{}')::json"#, "22P02"),
-        (#"'{"a":"\u00"}'::json"#, "22P02"), ("NULL", "23502"),
+        (#"'{"a":"\u00"}'::json"#, "22P02"),
     ]
 
     @Test func `P2: invalid JSON is refused by the INSERT, in the caller's transaction`() async throws {
@@ -150,7 +150,9 @@ import Testing
                         "payload",
                         #"('{"a":' || repeat('[', 5000) || repeat(']', 5000) || '}')::json"#,
                         .refused("PayloadTooLarge")
-                    )
+                    ),
+                    OddRow("payload", "NULL", .refused("PayloadEmpty")),
+                    OddRow("payloads", #"'{"{}"}'"#, .refused("MismatchedPayloads")),
                 ]
             )
         }

@@ -15,7 +15,8 @@ struct ClaimBuilder {
 
     mutating func add(
         tokens: [String],
-        payload: String = #"{"aps":{}}"#,
+        payload: String? = #"{"aps":{}}"#,
+        payloads: [String?] = [],
         origin: Int64? = nil,
         expiresAt: Int64? = nil,
         attempt: Int16 = 1,
@@ -34,11 +35,9 @@ struct ClaimBuilder {
             attempt: attempt,
             mayRepeat: mayRepeat
         )
-        let payload = Array(payload.utf8)
         let topic = Array(topic.utf8)
         jobs.begin(
             job,
-            payload: payload.span.bytes,
             topic: topic.span.bytes,
             collapseID: RawSpan(),
             priority: priority,
@@ -46,6 +45,18 @@ struct ClaimBuilder {
             onUnknown: mayRepeat ? nil : "fail",
             appIsKnown: appIsKnown
         )
+        if !payloads.isEmpty {
+            if payloads.count != tokens.count { jobs.refuseMismatch() }
+            for payload in payloads where payloads.count == tokens.count {
+                let bytes = payload.map { Array($0.utf8) }
+                if let bytes { jobs.add(nextPayload: bytes.span.bytes) } else { jobs.add(nextPayload: nil) }
+            }
+        } else if let payload {
+            let bytes = Array(payload.utf8)
+            jobs.add(payload: bytes.span.bytes)
+        } else {
+            jobs.add(payload: nil)
+        }
         seen.begin()
         for token in tokens {
             let token = Array(token.utf8)
@@ -64,6 +75,30 @@ struct ClaimBuilder {
         #expect(jobs.waits.count == 3)
         #expect(jobs.waits.counts.first == 2)
         #expect(jobs.waits.counts.last == 1)
+    }
+
+    @Test func `each token has its own payload, and equal ones that follow each other are stored once`() {
+        var claim = ClaimBuilder()
+        claim.add(
+            tokens: ["aa", "bb", "AA", "cc", "dd", "xx", "ee"],
+            payloads: ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":4}", "{}", nil]
+        )
+        claim.add(tokens: ["ff"], payload: "{}")
+        let batch = claim.jobs.batch
+        let sent = (0..<batch.count).map {
+            "\(batch.token(of: $0)) \(String(decoding: batch.payload(of: $0), as: UTF8.self))"
+        }
+        #expect(sent == ["aa {\"n\":1}", "bb {\"n\":2}", "cc {\"n\":4}", "dd {\"n\":4}", "ff {}"])
+        #expect(batch.headings.count == 6)
+        #expect(claim.jobs.refusals.map(\.reason) == [.malformedToken, .payloadEmpty])
+    }
+
+    @Test func `a job without one payload for each token is refused as a whole`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb"], payloads: ["{}"])
+        claim.add(tokens: ["aa"], payload: nil)
+        #expect(claim.jobs.batch.isEmpty)
+        #expect(claim.jobs.refusals.map(\.reason) == [.mismatchedPayloads, .mismatchedPayloads, .payloadEmpty])
     }
 
     @Test func `the batch has the pushes job by job, each token once`() {

@@ -57,7 +57,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                VALUES (1, 1, ARRAY[ROW(77, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
+                VALUES (1, 1, ARRAY[ROW(77, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
                     now(), NULL, NULL)::carillon.job])
                 """
             )
@@ -70,7 +70,7 @@ import Testing
     @Test func `a job that returns for a retry during a cancel is not sent again`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
-            let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', 'alert', \(job))::carillon.job" }
+            let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', NULL, 'alert', \(job))::carillon.job" }
             // 7 returns while 6 is being cancelled, and 5 while 7 is.
             try await database.run(
                 """
@@ -104,7 +104,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
+                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
                     now(), NULL, NULL)::carillon.job)
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """

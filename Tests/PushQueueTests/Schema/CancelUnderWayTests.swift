@@ -62,7 +62,7 @@ import Testing
 
     private static func job(_ id: Int, _ tokens: String, claimsInVain: Int = 0) -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, \(claimsInVain), NULL, NULL,
+        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, \(claimsInVain), NULL, NULL,
             now(), NULL, NULL)::carillon.job
         """
     }
@@ -191,7 +191,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let fly = """
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 7, 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
+                SELECT 7, 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
                     1, 0, NULL, NULL, now(), NULL, NULL)::carillon.job) FROM generate_series(1000, 2999) i
                 """
             let locks = "SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid()"

@@ -116,7 +116,7 @@ import Testing
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
                 SELECT i, 1, i / 10 * 10, 1 FROM generate_series(1000, 6999) i;
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL,
+                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL,
                     i / 10 * 10, now(), NULL, NULL)::carillon.job)
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """

@@ -27,8 +27,8 @@ import Testing
 
     private static let takeOver = """
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-        SELECT 999, 1, array_agg(ROW(nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL,
-            NULL, CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, 1, 4, u.message_id, u.broadcast_id, now(), NULL, NULL)
+        SELECT 999, 1, array_agg(ROW(nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL,
+            NULL, NULL, CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, 1, 4, u.message_id, u.broadcast_id, now(), NULL, NULL)
             ::carillon.job)
         FROM \(origins("random()")) u, generate_series(1, 3) claim GROUP BY claim;
         SELECT carillon.take_over(0)

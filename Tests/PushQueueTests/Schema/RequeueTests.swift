@@ -232,7 +232,7 @@ import Testing
     @Test func `a failed message is kept once, and dropped with its day`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let job = """
-                ROW(7, 1, '{aa,bb}', '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, NULL, 'fail', 1, 0, NULL, NULL, now(),
+                ROW(7, 1, '{aa,bb}', '{"aps":{}}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'fail', 1, 0, NULL, NULL, now(),
                     NULL, NULL)
                 """
             for _ in 0..<2 {

@@ -17,7 +17,7 @@ import Testing
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
                 VALUES (800, 1, '{aa}', '{}', 800, now());
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[ROW(i, 1, '{aa,bb}', '{}',
-                    'alert', NULL, NULL, NULL, NULL, NULL, CASE i WHEN 801 THEN 'fail' ELSE 'retry' END, 1, 2, NULL,
+                    NULL, 'alert', NULL, NULL, NULL, NULL, NULL, CASE i WHEN 801 THEN 'fail' ELSE 'retry' END, 1, 2, NULL,
                     CASE WHEN i > 802 THEN 800 END, now(), NULL, NULL)::carillon.job] FROM generate_series(801, 803) i;
                 SET ROLE \(role)
                 """

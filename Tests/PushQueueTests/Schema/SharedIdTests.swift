@@ -8,7 +8,7 @@ import Testing
 
     private static func held(_ id: Int, _ tokens: String, broadcast: String = "NULL") -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, \(broadcast), now(),
+        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, \(broadcast), now(),
             NULL, NULL)::carillon.job
         """
     }

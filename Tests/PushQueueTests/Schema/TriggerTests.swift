@@ -9,7 +9,7 @@ import Testing
 
     private static func job(_ id: Int, _ tokens: String, origin: Int? = nil) -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, 'r', 'retry', 1, 0,
+        ROW(\(id), 1, '\(tokens)', '{"aps":{}}', NULL, 'alert', NULL, NULL, NULL, NULL, 'r', 'retry', 1, 0,
             \(origin.map(String.init) ?? "NULL"), NULL, now(), NULL, NULL)::carillon.job
         """
     }

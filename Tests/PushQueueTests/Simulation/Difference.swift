@@ -95,14 +95,33 @@ struct Difference {
         }
         job.mayRepeat = !flip(1, outOf: isDeadly ? 40 : 4)
         job.id = model.insert(job)
+        let isPersonal = flip(1, outOf: 2)
+        let payloads = "ARRAY(SELECT json_build_object('t', u.token) FROM unnest(t.list) AS u(token))"
         try await database.run(
             """
-            INSERT INTO carillon.messages (app_id, lane, tokens, payload, on_unknown)
-            VALUES (\(job.app), \(job.lane), '{\(job.tokens.joined(separator: ","))}', '{}',
-                '\(job.mayRepeat ? "retry" : "fail")')
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, on_unknown)
+            SELECT \(job.app), \(job.lane), t.list, \(isPersonal ? "NULL" : "'{}'"), \(isPersonal ? payloads : "NULL"),
+                '\(job.mayRepeat ? "retry" : "fail")'
+            FROM (VALUES ('{\(job.tokens.joined(separator: ","))}'::text[])) AS t(list)
             """
         )
         return "insert \(job)"
+    }
+
+    /// In how many places a token has another payload than its own, where each has one that names it. The model knows no
+    /// payloads.
+    func strayPayloads() async throws -> Int {
+        try await database.number(
+            """
+            SELECT count(*) FROM (
+                SELECT m.tokens, m.payload, m.payloads FROM carillon.messages m
+                UNION ALL SELECT s.tokens, s.payload, s.payloads FROM carillon.scheduled s
+                UNION ALL SELECT j.tokens, j.payload, j.payloads FROM carillon.inflight i, unnest(i.jobs) AS j
+                UNION ALL SELECT k.tokens, k.payload, k.payloads FROM carillon.failed_messages k
+            ) AS q, unnest(q.tokens, q.payloads) AS t(token, payload)
+            WHERE q.payload IS NULL AND t.payload ->> 't' IS DISTINCT FROM t.token
+            """
+        )
     }
 
     private mutating func cancel() async throws -> String {

@@ -30,7 +30,6 @@ extension ClaimAnswer {
             )
             jobs.begin(
                 job,
-                payload: payload.span.bytes,
                 topic: RawSpan(),
                 collapseID: RawSpan(),
                 priority: nil,
@@ -38,6 +37,7 @@ extension ClaimAnswer {
                 onUnknown: row.mayRepeat ? nil : "fail",
                 appIsKnown: appIsKnown
             )
+            jobs.add(payload: payload.span.bytes)
             seen.begin()
             for token in row.tokens {
                 let bytes = Array(token.utf8)
