@@ -8,6 +8,7 @@ import Testing
     /// A simulator around a test.
     private func withSimulator<R>(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        backend: (inout HTTP2Configuration) -> Void = { _ in },
         _ test: (APNsSimulator, Gateway, HTTP2Backend) async throws -> R
     ) async throws -> R {
         var configuration = SimulatorConfiguration()
@@ -17,7 +18,7 @@ import Testing
         try await simulator.start()
         let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
         do {
-            let result = try await withBackend { try await test(simulator, gateway, $0) }
+            let result = try await withBackend(backend) { try await test(simulator, gateway, $0) }
             await simulator.stop()
             return result
         } catch {
@@ -49,6 +50,27 @@ import Testing
             await backend.shutdown()
             #expect(backend.traffic.connections == 0)
             #expect(backend.traffic.answerTimes.count == 300)
+        }
+    }
+
+    @Test func `an app that is added to a signing key later is served over a fresh connection`() async throws {
+        try await withSimulator {
+            $0.topics = ["org.example.old"]
+        } backend: {
+            $0.topicBindingAge = .zero
+        } _: { simulator, gateway, backend in
+            let credential = try TestCredential.providerToken()
+            let apns = APNs(Session(backend: backend).connection(to: gateway, credential: credential))
+            func statuses(_ topic: String, _ tokens: Range<Int>) async throws -> Set<Int> {
+                let message = try Message(tokens: tokens.map { token($0) }, alert: "Hello", topic: topic)
+                return Set(try await apns.send(message).pushes.map(\.status))
+            }
+            #expect(try await statuses("org.example.old", 0..<20) == [200])
+            try await simulator.allow(topic: "org.example.new")
+            #expect(try await statuses("org.example.old", 20..<40) == [200])
+            let before = await simulator.statistics().connections
+            #expect(try await statuses("org.example.new", 40..<60) == [200])
+            #expect(await simulator.statistics().connections == before + 1)
         }
     }
 
