@@ -44,6 +44,11 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public let code: Code
 
+    /// Whether the same call may succeed later, without any change: there was no connection, no room or no provider token.
+    public var isRetryable: Bool {
+        [.unreachable, .timedOut, .throttled, .noProviderToken, .blocked].contains(code)
+    }
+
     /// A sentence: what is wrong, and what to do about it. It never contains a secret.
     public let message: String
 

@@ -128,6 +128,12 @@ public final class APNsSimulator: Sendable {
         return IssuedCertificate(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
     }
 
+    /// Makes a signing key for a test, as the text of a `.p8` file. A simulator without
+    /// ``SimulatorConfiguration/providerKeys`` accepts it under any key ID and team ID.
+    public static func makeSigningKey() throws(SimulatorError) -> String {
+        try SimulatorError.unavailable { try SigningKey.generate().pem }
+    }
+
     /// Starts to listen.
     public func start() async throws(SimulatorError) {
         let ports: Ports? = state.withLock { state in

@@ -22,7 +22,13 @@ extension APNs {
         public let wasOpen: Bool
         /// How many pushes were answered on it.
         public let answered: Int
-        /// A word for the reason, for metrics: `idle`, `closed`, `broken`, `refused`, `unconnected`, …
+        /// A word for the reason, for metrics.
+        ///
+        /// - No longer needed: `idle`, `spare`, `aged`, `shutdown`.
+        /// - Used up, or ended by the gateway: `used_up`, `closed`, `goaway`, `exhausted`; over the binary protocol
+        ///   `refused_push`, `gateway_shutdown`, `barrier`.
+        /// - Failed: `unconnected`, `refused` (the credential), `broken`, `silent`, `stalled`, `starved`, `window_closed`,
+        ///   `not_binary`, and over HTTP/2 the names of violations.
         public let reason: String
         /// Why it ended; nil if it was no longer needed.
         public let error: PushError?

@@ -13,7 +13,7 @@ extension APNs {
             public let timestamp: Int64?
         }
 
-        /// A failure that no token caused.
+        /// A failure that no token caused, and the tokens that met it.
         public struct Problem: Hashable, Sendable {
             /// The status of the answer; 0: there was none.
             public let status: Int
@@ -21,6 +21,8 @@ extension APNs {
             public let reason: String
             /// What to do about it; nil if there was no answer.
             public let action: Reason.Action?
+            /// To whom the pushes went.
+            public fileprivate(set) var tokens: [String]
         }
 
         private let message: Message
@@ -35,7 +37,7 @@ extension APNs {
         /// The tokens that failed permanently, and why.
         public private(set) var failed: [String: Failure] = [:]
 
-        /// Other failures, each once.
+        /// Other failures: one entry for each status and reason.
         public private(set) var errors: [Problem] = []
 
         /// The tokens whose pushes were certainly not processed. A retry makes no duplicates.
@@ -51,6 +53,8 @@ extension APNs {
         public private(set) var retryAfter: Int?
 
         private var retryTokens: [String] = []
+        /// Pushes to the tokens in `failed`. A message may name a token twice.
+        private var failedPushes = 0
 
         init(of message: Message, _ outcomes: Outcomes) {
             self.message = message
@@ -67,7 +71,12 @@ extension APNs {
         /// Whether the task was cancelled before everything was sent.
         public var isCancelled: Bool { unsentReason?.code == .cancelled }
 
-        /// Whether some pushes are worth a retry.
+        /// Whether the gateway refused the credential. A retry is of use only once another credential is there.
+        public var isCredentialRefused: Bool {
+            unsentReason?.code == .refused || errors.contains { $0.action == .pauseCredential }
+        }
+
+        /// Whether some pushes are worth a retry. After ``isCredentialRefused``, only with another credential.
         public var needsRetry: Bool { !retryTokens.isEmpty }
 
         /// The same message to the tokens that are worth a retry, or nil if there are none. Its pushes keep their identities.
@@ -87,12 +96,14 @@ extension APNs {
             case .pending: break
             case .unknown:
                 unknown += 1
-                add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
+                add(0, "OutcomeUnknown", nil, token)
             case .rejected:
                 let status = Int(outcome.status)
                 let action = outcome.reason.action(status: outcome.status)
                 switch action {
                 case .failToken, .deleteToken:
+                    failedPushes += 1
+                    if failed[token]?.action == .deleteToken { break }
                     failed[token] = Failure(
                         status: status,
                         reason: reason,
@@ -100,28 +111,36 @@ extension APNs {
                         timestamp: outcome.timestamp
                     )
                     if action == .deleteToken { feedback.append(Feedback(token: token, timestamp: outcome.timestamp)) }
-                default: add(Problem(status: status, reason: reason, action: action))
+                default: add(status, reason, action, token)
                 }
             }
         }
 
-        private mutating func add(_ problem: Problem) {
-            if !errors.contains(problem) { errors.append(problem) }
+        private mutating func add(_ status: Int, _ reason: String, _ action: Reason.Action?, _ token: String) {
+            if let place = errors.firstIndex(where: { $0.status == status && $0.reason == reason }) {
+                errors[place].tokens.append(token)
+            } else {
+                errors.append(Problem(status: status, reason: reason, action: action, tokens: [token]))
+            }
         }
     }
 }
 
 extension APNs.Result: CustomStringConvertible {
-    /// A line for logs: `997 delivered, 2 failed (410 Unregistered), 1 not sent (timedOut)`.
+    /// A line for logs: `996 delivered, 2 failed (410 Unregistered), 1 rejected (429 TooManyRequests), 1 not sent (timedOut)`.
+    /// The numbers are those of pushes, and add up.
     public var description: String {
         var parts = ["\(delivered) delivered"]
-        if !failed.isEmpty {
-            parts.append("\(failed.count) failed (\(Self.list(failed.values.map { ($0.status, $0.reason) })))")
+        if failedPushes > 0 {
+            parts.append("\(failedPushes) failed (\(Self.list(failed.values.map { ($0.status, $0.reason) })))")
+        }
+        let rejections = errors.filter { $0.action != nil }
+        if !rejections.isEmpty {
+            let count = rejections.reduce(0) { $0 + $1.tokens.count }
+            parts.append("\(count) rejected (\(Self.list(rejections.map { ($0.status, $0.reason) })))")
         }
         if !unsent.isEmpty { parts.append("\(unsent.count) not sent" + (unsentReason.map { " (\($0.code))" } ?? "")) }
         if unknown > 0 { parts.append("\(unknown) with unknown outcome") }
-        let others = errors.filter { $0.status != 0 }.map { ($0.status, $0.reason) }
-        if !others.isEmpty { parts.append("errors: " + Self.list(others)) }
         return parts.joined(separator: ", ")
     }
 

@@ -1,38 +1,53 @@
 /// Limits and time limits of connections of the legacy binary protocol.
 public struct BinaryConfiguration: Sendable {
     /// How notifications are written.
+    /// Default: ``BinaryFormat/frames``.
     public var format = BinaryFormat.frames
     /// How many connections there may be to one gateway with one credential.
+    /// Default: 1.
     public var connections = 1
     /// How many threads carry the connections.
+    /// Default: 1.
     public var threads = 1
     /// How many pushes of one connection may be without a known outcome. If the connection breaks, any of them may have
     /// arrived. When there is no room for more, a barrier follows.
+    /// Default: 100,000.
     public var window = 100_000
     /// The window of the first connection. It doubles while gateways say how far they came, and shrinks when one does not.
+    /// Default: 1,000.
     public var firstWindow = 1_000
     /// After how long without an error the pushes that have reached the gateway's host count as delivered. An error that comes
     /// later than this names a push that was reported as delivered.
+    /// Default: 3 seconds.
     public var quietPeriod: Duration = .seconds(3)
     /// How many pushes must wait for the quiet period to be worth a barrier. A barrier is a notification that the gateway
     /// refuses: its error proves all pushes before it, at the cost of the connection.
+    /// Default: 1,000.
     public var barrierCount = 1_000
-    /// How long nothing must have been sent before a barrier is.
+    /// A barrier is sent after this long without another push.
+    /// Default: 100 milliseconds.
     public var barrierAfter: Duration = .milliseconds(100)
     /// How long the answer to a barrier may take, from its arrival at the gateway's host on. Without one, the outcome of the
     /// pushes before it is unknown, and the gateway gets no more barriers.
+    /// Default: 30 seconds.
     public var barrierTimeout: Duration = .seconds(30)
     /// How long connecting to one of the server's addresses may take.
+    /// Default: 5 seconds.
     public var connectTimeout: Duration = .seconds(5)
     /// How long the TLS handshake may take.
+    /// Default: 5 seconds.
     public var handshakeTimeout: Duration = .seconds(5)
     /// How long a push may wait for a connection while none can be made.
+    /// Default: 20 seconds.
     public var waitingTimeout: Duration = .seconds(20)
     /// How long the server may accept no bytes.
+    /// Default: 10 seconds.
     public var writeTimeout: Duration = .seconds(10)
     /// The age from which on a connection is replaced. Each connection gets a random age between this and twice this.
+    /// Default: 3,600 seconds.
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
+    /// Default: 300 seconds.
     public var idleTimeout: Duration = .seconds(300)
     /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
     /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.

@@ -1,6 +1,8 @@
 /// How notifications are written in the legacy binary protocol.
 public enum BinaryFormat: UInt8, Sendable, CaseIterable {
-    /// Command 0: device token and payload. The gateway never says what was wrong with a notification.
+    /// Command 0: device token and payload. The gateway never says which notification was wrong: it closes the connection, and
+    /// the outcome of all that were in the window is unknown. A retry repeats those, so a bad token among them never ends: use
+    /// another format wherever the gateway takes one, and bound the retries where it does not.
     case simple = 0
     /// Command 1: an identifier and an expiration too.
     case enhanced = 1

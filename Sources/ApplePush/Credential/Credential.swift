@@ -89,7 +89,12 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     }
 
     private static func invalid(_ what: String, _ error: any Error) -> PushError {
-        error as? PushError ?? PushError(.invalidCredential, "The \(what) cannot be used: \(error).", underlying: error)
+        if let error = error as? PushError { return error }
+        let words = "\(error)"
+        // Some sentences begin with what cannot be used.
+        let isNamed = words.hasPrefix("the \(what) ")
+        let sentence = isNamed ? "T\(words.dropFirst())." : "The \(what) cannot be used: \(words)."
+        return PushError(.invalidCredential, sentence, underlying: error)
     }
 
     var identity: Identity? {

@@ -3,7 +3,7 @@ public import FoundationEssentials
 extension APNs {
     /// A push for one or many devices.
     ///
-    /// What APNs checks is not checked here: its rejections are in the `Result`.
+    /// Hardly anything that APNs checks is checked here: its rejections are in the `Result`.
     public struct Message: Hashable, Sendable {
         /// The message's identity. The identities of its pushes derive from it, so a retry has the same ones. A copy that is
         /// another message needs another identity.

@@ -10,10 +10,7 @@ extension Key {
     /// The private key in a text, which may be encrypted; `what` names the text in errors.
     static func inText(_ text: [UInt8], passphrase: [UInt8]?, what: String) throws(TLSError) -> Key {
         guard let block = try PEM(text, what: what).blocks.first(where: \.isPrivateKey) else {
-            throw TLSError(
-                .malformedKey,
-                "\(what) is not a private key in PEM form: it must contain a line -----BEGIN PRIVATE KEY-----"
-            )
+            throw TLSError(.malformedKey, "\(what) is not a private key in PEM form: \(PEMFault(withoutBlock: text))")
         }
         if block.isEncryptedKey { try Self.checkDerivation(of: text[block.range], what: what) }
         ERR_clear_error()
@@ -21,7 +18,12 @@ extension Key {
             Self.read(from: bio, passphrase: passphrase)
         }
         guard let pointer else {
-            throw Self.refusal(OpenSSLErrors.take(), wasAsked: wasAsked, hasPassphrase: passphrase != nil, what: what)
+            let errors = OpenSSLErrors.take()
+            guard wasAsked else {
+                let fault = PEMFault(in: text[block.range])
+                throw TLSError(.malformedKey, "the private key in \(what) cannot be read: \(fault)")
+            }
+            throw Self.refusal(errors, hasPassphrase: passphrase != nil, what: what)
         }
         return Key(owning: pointer)
     }
@@ -82,14 +84,7 @@ extension Key {
 
     /// OpenSSL asks for a passphrase once it has read the block and its structure, so a later failure means that the
     /// passphrase is wrong: that gives garbage, which fails in many ways. Only an impossible length proves damage.
-    private static func refusal(_ errors: OpenSSLErrors, wasAsked: Bool, hasPassphrase: Bool, what: String) -> TLSError
-    {
-        guard wasAsked else {
-            return TLSError(
-                .malformedKey,
-                "the private key in \(what) cannot be read (\(errors.text)): it may have been cut or altered"
-            )
-        }
+    private static func refusal(_ errors: OpenSSLErrors, hasPassphrase: Bool, what: String) -> TLSError {
         guard hasPassphrase else {
             return TLSError(
                 .passphraseNeeded,

@@ -6,7 +6,16 @@ package struct SigningKey: Sendable {
 
     /// From the text of a `.p8` file.
     package init(p8 text: [UInt8]) throws(TLSError) {
-        let key = try Key.inText(text, passphrase: nil, what: "the signing key")
+        let key: Key
+        do throws(TLSError) {
+            key = try Key.inText(text, passphrase: nil, what: "the signing key")
+        } catch {
+            guard error.code == .passphraseNeeded else { throw error }
+            throw TLSError(
+                .passphraseNeeded,
+                "the signing key is encrypted, as Apple's are not: decrypt it with openssl pkcs8 -topk8 -nocrypt"
+            )
+        }
         guard key.isP256 else {
             throw TLSError(
                 .unsupportedKey,

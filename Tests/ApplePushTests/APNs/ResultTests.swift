@@ -45,6 +45,42 @@ import Testing
         Row(answer: .unknown, isFailed: false, isError: true, isRetried: true),
     ]
 
+    @Test func `the numbers of a result's line add up`() async throws {
+        let (_, result, _) = try await send(
+            ["a1", "b2", "c3", "c3", "d4", "e5", "f6", "zz"],
+            [
+                "b2": .rejected(429, "TooManyRequests"), "c3": .rejected(410, "Unregistered"),
+                "d4": .rejected(503, "ServiceUnavailable"), "e5": .safe, "f6": .unknown,
+            ]
+        )
+        #expect(
+            "\(result)"
+                == "1 delivered, 3 failed (410 Unregistered, MalformedToken), "
+                + "2 rejected (429 TooManyRequests, 503 ServiceUnavailable), 1 not sent (unreachable), 1 with unknown outcome"
+        )
+        #expect(result.errors.map(\.tokens) == [["b2"], ["d4"], ["f6"]])
+        #expect(result.feedback.map(\.token) == ["c3"])
+    }
+
+    @Test func `a field that no header can contain is in the line`() async throws {
+        let connection = Session(backend: RecordedBackend { _ in .rejected(0, "MalformedHeader") })
+            .connection(to: .sandbox, credential: try TestCredential.certificate())
+        let message = try Message(tokens: ["a1", "b2"], alert: "Hello", collapseID: "a\nb", topic: "org.example.app")
+        let result = try await APNs(connection).send(message)
+        #expect("\(result)" == "0 delivered, 2 rejected (MalformedHeader)")
+    }
+
+    @Test func `a refused credential is told apart from what a retry mends`() async throws {
+        for (answer, isRefused) in [
+            (RecordedBackend.Answer.rejected(403, "InvalidProviderToken"), true),
+            (.rejected(403, "ExpiredProviderToken"), false), (.rejected(429, "TooManyRequests"), false),
+            (.rejected(410, "Unregistered"), false), (.unknown, false),
+        ] {
+            let (_, result, _) = try await send(["a1", "b2"], ["b2": answer])
+            #expect(result.isCredentialRefused == isRefused, "\(answer)")
+        }
+    }
+
     @Test(arguments: matrix)
     private func `each outcome is in the right part of the result`(row: Row) async throws {
         let (message, result, _) = try await send(["a1", "b2"], ["a1": row.answer])
@@ -161,8 +197,8 @@ import Testing
             ]
         )
         #expect(
-            "\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 not sent (unreachable), "
-                + "1 with unknown outcome, errors: 503 ServiceUnavailable"
+            "\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable), "
+                + "1 not sent (unreachable), 1 with unknown outcome"
         )
         #expect(
             result.pushes.map { "\($0)" } == [

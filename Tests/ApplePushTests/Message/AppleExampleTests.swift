@@ -44,6 +44,78 @@ import Testing
         )
     }
 
+    @Test func `the start, an update and the end of a Live Activity`() throws {
+        struct Adventure: Encodable {
+            let currentHealthLevel: Int
+            let eventDescription: String
+        }
+        struct Attributes: Encodable {
+            let currentHealthLevel: Int
+            let eventDescription: String
+        }
+        let start = try Message(
+            tokens: ["a1"],
+            activity: .start(
+                attributesType: "AdventureAttributes",
+                attributes: Attributes(currentHealthLevel: 100, eventDescription: "Adventure has begun!"),
+                state: Adventure(currentHealthLevel: 100, eventDescription: "Adventure has begun!")
+            ),
+            timestamp: Date(timeIntervalSince1970: 1_234),
+            alert: .init(
+                title: .localized("%@ is on an adventure!", "Power Panda"),
+                body: .localized("%@ found a sword!", "Power Panda")
+            ),
+            sound: "chime.aiff"
+        )
+        try expect(
+            start,
+            writes: """
+                {"aps": {"timestamp": 1234, "event": "start",
+                "content-state": {"currentHealthLevel": 100, "eventDescription": "Adventure has begun!"},
+                "attributes-type": "AdventureAttributes",
+                "attributes": {"currentHealthLevel": 100, "eventDescription": "Adventure has begun!"},
+                "alert": {"title-loc-key": "%@ is on an adventure!", "title-loc-args": ["Power Panda"],
+                "loc-key": "%@ found a sword!", "loc-args": ["Power Panda"]}, "sound": "chime.aiff"}}
+                """
+        )
+        #expect(start.priority == .immediate && start.pushType == .liveActivity)
+        let state = Adventure(currentHealthLevel: 0, eventDescription: "Adventure over!")
+        let update = try Message(
+            tokens: ["a1"],
+            activity: .update(state: state),
+            timestamp: Date(timeIntervalSince1970: 1_234),
+            staleDate: Date(timeIntervalSince1970: 1_650),
+            relevanceScore: 75
+        )
+        try expect(
+            update,
+            writes: """
+                {"aps": {"timestamp": 1234, "event": "update", "stale-date": 1650, "relevance-score": 75,
+                "content-state": {"currentHealthLevel": 0, "eventDescription": "Adventure over!"}}}
+                """
+        )
+        #expect(update.priority == .conservesPower)
+        let end = try Message(
+            tokens: ["a1"],
+            activity: .end(state: state, dismissal: Date(timeIntervalSince1970: 1_663)),
+            timestamp: Date(timeIntervalSince1970: 1_234)
+        )
+        try expect(
+            end,
+            writes: """
+                {"aps": {"timestamp": 1234, "event": "end", "dismissal-date": 1663,
+                "content-state": {"currentHealthLevel": 0, "eventDescription": "Adventure over!"}}}
+                """
+        )
+        let error = #expect(throws: PushError.self) {
+            try Message(
+                tokens: ["a1"],
+                activity: .start(attributesType: "A", attributes: state, state: state)
+            )
+        }
+        #expect(error?.message.contains("needs an alert") == true)
+    }
+
     @Test func `a background update`() throws {
         let message = try Message(
             tokens: ["a1"],

@@ -43,6 +43,28 @@ import Testing
         )
     }
 
+    @Test func `a text with a common mistake is refused with what to do`() throws {
+        let key = try SigningKey.generate().pem
+        let lines = key.split(separator: "\n")
+        for (text, words) in [
+            (lines.dropLast().joined(separator: "\n"), "the line -----END PRIVATE KEY----- is missing"),
+            (lines.joined(separator: #"\n"#), #"contains \n in place of line breaks"#),
+            (lines.joined(separator: "  "), "must stand alone"),
+            (lines.map { "    " + $0 }.joined(separator: "\n"), "must stand alone"),
+            ("/etc/keys/AuthKey_ABC.p8", "looks like the path of a file"),
+            ("ABC", "must contain a line -----BEGIN PRIVATE KEY-----"),
+            (key.replacing("M", with: "Z"), "it may have been cut or altered"),
+        ] {
+            let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: text) }
+            #expect(
+                error?.code == .malformedKey && error?.message.contains(words) == true,
+                "\(error?.message ?? "") \(words)"
+            )
+        }
+        let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: Fixtures.encryptedKey) }
+        #expect(error?.message.contains("decrypt it with openssl pkcs8 -topk8 -nocrypt") == true)
+    }
+
     @Test(arguments: [
         ("", TLSError.Code.malformedKey), (Fixtures.certificate, .malformedKey),
         (Fixtures.encryptedKey, .passphraseNeeded),

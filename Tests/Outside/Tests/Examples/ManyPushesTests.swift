@@ -30,17 +30,18 @@ import Testing
 
     @Test func `a payload for each device`() async throws {
         let orders = [(number: 7, token: "a1b2"), (number: 8, token: "c3d4")]
-        let (topic, none) = (Array("org.example.app".utf8), [UInt8]())
         let backend = RecordedBackend { $0 == "a1b2" ? .delivered : .rejected(400, "BadDeviceToken") }
         let connection = APNs.Session(backend: backend).connection(to: .production, credential: try Test.credential())
 
+        let topic = Array("com.example.restaurant".utf8)
+        let noCollapseID: [UInt8] = []
         var batch = PushBatch()
         for order in orders {
             let payload = Array(#"{"aps":{"alert":"Order \#(order.number) is ready."}}"#.utf8)
             let heading = batch.addHeading(
                 payload: payload.span.bytes,
                 topic: topic.span.bytes,
-                collapseID: none.span.bytes
+                collapseID: noCollapseID.span.bytes
             )
             let token = Array(order.token.utf8)
             batch.addPush(token: token.span.bytes, heading: heading, id: .random())

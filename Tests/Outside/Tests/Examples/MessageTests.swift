@@ -17,6 +17,42 @@ import Testing
         String(decoding: try message.payloadBytes(), as: UTF8.self)
     }
 
+    @Test func `the examples about Live Activities do what they say`() throws {
+        let (pushToStartTokens, activityTokens) = (["a1b2"], ["c3d4"])
+
+        struct Score: Encodable { let home, away: Int }
+        struct Game: Encodable { let teams: [String] }
+
+        let start = try APNs.Message(
+            tokens: pushToStartTokens,
+            activity: .start(
+                attributesType: "Game",
+                attributes: Game(teams: ["Reds", "Blues"]),
+                state: Score(home: 0, away: 0)
+            ),
+            alert: .init(title: "Kick-off", body: "Reds against Blues"),
+            topic: "com.example.sports"
+        )
+        let update = try APNs.Message(
+            tokens: activityTokens,
+            activity: .update(state: Score(home: 1, away: 0)),
+            staleDate: Date().addingTimeInterval(600),
+            topic: "com.example.sports"
+        )
+        let end = try APNs.Message(
+            tokens: activityTokens,
+            activity: .end(state: Score(home: 1, away: 0), dismissal: Date().addingTimeInterval(900)),
+            topic: "com.example.sports"
+        )
+
+        let messages: [APNs.Message] = [start, update, end]
+        let priorities: [APNs.Priority?] = [.immediate, .conservesPower, .conservesPower]
+        let state: APNs.JSON = ["home": 1, "away": 0]
+        #expect(messages.allSatisfy { $0.pushType == .liveActivity })
+        #expect(messages.map(\.priority) == priorities)
+        #expect(update.aps["content-state"] == state)
+    }
+
     @Test func `the examples about fields do what they say`() throws {
         var message = try APNs.Message(
             tokens: tokens,
@@ -37,6 +73,20 @@ import Testing
             sound: .critical(name: "siren.caf", volume: 0.8),
             interruptionLevel: .critical
         )
+
+        let name = "Ann"
+        let texts = try APNs.Message(
+            tokens: tokens,
+            alert: .init(title: .plain(name), body: .localized("GREETING", name)),
+            sound: .named(name + ".caf"),
+            extra: ["guest": .string(name), "seats": .integer(Int64(tokens.count))]
+        )
+        let plain = try APNs.Message(tokens: tokens, alert: .init(name))
+
+        #expect(try payload(plain) == #"{"aps":{"alert":"Ann"}}"#)
+        let written =
+            #"{"aps":{"alert":{"loc-args":["Ann"],"loc-key":"GREETING","title":"Ann"},"sound":"Ann.caf"},"guest":"Ann","seats":1}"#
+        #expect(try payload(texts) == written)
 
         message.badge = 2
         message.aps["content-changed"] = true

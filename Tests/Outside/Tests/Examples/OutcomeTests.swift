@@ -1,4 +1,5 @@
 import ApplePush
+import FoundationEssentials
 import Testing
 
 /// Outcomes, retries and tests without a network.
@@ -29,7 +30,7 @@ import Testing
         )
         try await send(message, APNs(session.connection(to: .production, credential: credential)))
         #expect(app.forgotten == ["c3d4"])
-        #expect(app.reports == ["0 OutcomeUnknown"])
+        #expect(app.reports == ["OutcomeUnknown for 1 tokens"])
         #expect(app.retries == [["e5f6", "abcd"], ["e5f6"]])
 
         let service = APNs(session.newConnection(to: .feedback, credential: credential))
@@ -45,18 +46,81 @@ import Testing
         do {
             result = try await apns.send(message)
         } catch {
-            // Nothing was sent: there is no connection, or the message is malformed.
+            // Nothing was sent. The gateway cannot be reached, or the message or the credential must be fixed.
             report("\(error.code): \(error.message)")
-            return later(message)
+            return error.isRetryable ? later(message) : ()
         }
         for dead in result.feedback { forget(dead.token, unlessRegisteredAfter: dead.timestamp) }
-        for problem in result.errors { report("\(problem.status) \(problem.reason)") }
-        if let retry = result.retry() { later(retry, after: result.retryAfter ?? 10) }
+        for problem in result.errors { report("\(problem.reason) for \(problem.tokens.count) tokens") }
+        if result.isCredentialRefused {
+            report("the gateway refuses the credential: nothing more can be sent with it")
+        } else if let retry = result.retry() {
+            later(retry, after: result.retryAfter ?? 10)
+        }
 
         var retry = message
         retry.tokens = result.unsent
 
         later(retry)
+    }
+
+    @Test func `a loop repeats what is worth it, and deletes dead tokens that were not registered again`() async throws
+    {
+        let answered = Answered()
+        let backend = RecordedBackend { token in
+            if token.hasPrefix("dead") { return .rejected(410, "Unregistered", timestamp: 1_700_000_000_000) }
+            return token == "a1b2" || answered.isSecond(token) ? .delivered : .rejected(429, "TooManyRequests")
+        }
+        let session = APNs.Session(backend: backend)
+        let apns = APNs(session.connection(to: .production, credential: try Test.credential()))
+        let message = try APNs.Message(
+            tokens: ["a1b2", "c3d4", "dead", "dead01"],
+            alert: "Hello",
+            topic: "org.example.app"
+        )
+        try await loop(message, apns)
+        #expect(app.reports == ["1 delivered"] && Set(app.forgotten) == ["dead", "dead01"])
+        #expect(backend.sent.count == 5)
+
+        let result = try await apns.send(message)
+        let sentAt = Date()
+        let old = Date(timeIntervalSince1970: 1_600_000_000)
+        let new = Date(timeIntervalSince1970: 1_700_000_001)
+        var registrations = ["dead": old, "dead01": new]
+
+        for dead in result.feedback {
+            guard let registered = registrations[dead.token] else { continue }
+            if registered < dead.date ?? sentAt { registrations[dead.token] = nil }
+        }
+
+        #expect(registrations == ["dead01": new])
+    }
+
+    private func loop(_ first: APNs.Message, _ apns: APNs) async throws {
+        func wait(_ pause: Duration) async throws {}
+        func send(_ message: APNs.Message, attempts: Int = 6) async throws {
+            var message = message
+            var pause = Duration.seconds(2)
+            for attempt in 1...attempts {
+                do {
+                    let result = try await apns.send(message)
+                    for dead in result.feedback { forget(dead.token, unlessRegisteredAfter: dead.timestamp) }
+                    guard let retry = result.retry(), !result.isCancelled, !result.isCredentialRefused else {
+                        return report("\(result)")
+                    }
+                    message = retry
+                    if let seconds = result.retryAfter { pause = max(pause, .seconds(seconds)) }
+                } catch let error as PushError where error.isRetryable {
+                    report("\(error)")
+                }
+                if attempt == attempts { break }
+                try await wait(pause * Double.random(in: 0.5...1.5))
+                pause = min(pause * 2, .seconds(900))
+            }
+            report("given up: \(message.tokens.count) tokens")
+        }
+
+        try await send(first)
     }
 
     @Test func `tests of code that sends pushes`() async throws {

@@ -20,11 +20,14 @@ struct Watch: APNs.Observer {
 
     func connectionEnded(_ end: APNs.EndedConnection) {
         counters.add(1, to: "connections_ended_\(end.reason)")
-        if let error = end.error { log("\(end.gateway): \(error) (\(end.answered) pushes were answered)") }
+        if let error = end.error { log("\(error) (\(end.answered) pushes were answered)") }
     }
 
     func deliveryEnded(_ delivery: APNs.EndedDelivery) {
-        for outcome in delivery.outcomes { counters.add(1, to: "pushes_\(outcome.verdict)") }
+        for outcome in delivery.outcomes {
+            let isRejected = outcome.verdict == .rejected
+            counters.add(1, to: isRejected ? delivery.outcomes.text(of: outcome.reason) : "\(outcome.verdict)")
+        }
         counters.observe(delivery.duration, in: "delivery_seconds")
     }
 }
@@ -50,7 +53,7 @@ struct Watch: APNs.Observer {
             await session.shutdown()
         }
         #expect(counters.count("connections_opened") == 1 && counters.count("connections_ended_shutdown") == 1)
-        #expect(counters.count("pushes_delivered") == 1 && counters.count("delivery_seconds") == 1)
+        #expect(counters.count("delivered") == 1 && counters.count("delivery_seconds") == 1)
     }
 
     @Test func `single connections`() async throws {
@@ -75,7 +78,7 @@ struct Watch: APNs.Observer {
             switch outcomes.unsentReason?.code {
             case .blocked: report("all streams are in use: send it on another connection, or later")
             case .closed: report("the connection has ended: make another")
-            case .timedOut: report("nothing was answered in time")
+            case .timedOut: report("it took no push in time")
             case let code?: report("no connection: \(code)")
             case nil: report("everything was sent")
             }

@@ -4,8 +4,6 @@ import Testing
 
 /// The simulator in tests of one's own.
 @Suite struct SimulatorTests {
-    private let p8 = Test.p8
-
     @Test func `the examples of the simulator do what they say`() async throws {
         var configuration = SimulatorConfiguration()
         configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
@@ -14,6 +12,7 @@ import Testing
         try await simulator.start()
 
         let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+        let p8 = try APNsSimulator.makeSigningKey()
         let credential = try Credential(signingKey: p8, keyID: "ABCDE12345", teamID: "TEAM567890")
         let session = APNs.Session()
         let apns = APNs(session.connection(to: gateway, credential: credential))
