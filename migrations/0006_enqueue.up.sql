@@ -141,13 +141,14 @@ $$;
 --
 -- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without
 -- a list of forty types.
-CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean) RETURNS bigint
+CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(m);
     refusal carillon.refusal := made.refusal;
+    wanted text;
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
     clean text[];
@@ -164,22 +165,40 @@ DECLARE
 BEGIN
     IF refusal.message IS NOT NULL THEN
         NULL;
+    ELSIF everyone AND kind <> ALL (carillon.token_kinds()) THEN
+        refusal := carillon.check_kind(kind);
     ELSIF everyone THEN
-        -- One snapshot, read along the primary key in parts: the cost of a part does not grow with the number of
-        -- tokens.
-        OPEN parts FOR WITH RECURSIVE part AS (
-            SELECT NULL::text[] AS tokens, '' AS last
-            UNION ALL
-            SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
-                SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                    SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
-                    ORDER BY k.token LIMIT size) t) next
-            WHERE next.tokens IS NOT NULL)
-        SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+        -- One snapshot, read along an index in parts: the cost of a part does not grow with the number of tokens.
+        -- Devices are read along the primary key, because they are most of it. The others have an index of their own.
+        IF wanted = 'device' THEN
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = 'device' AND (k.expires_at > now()) IS NOT FALSE
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        ELSE
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at > now()) IS NOT FALSE
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        END IF;
         FETCH parts INTO part, part_payloads;
         IF part IS NULL AND m.is_strict THEN
             refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
-                quote_literal(m.app) || ', which has none');
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
+                ELSE '' END);
         END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
@@ -346,14 +365,14 @@ CREATE FUNCTION carillon.broadcast(
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
     target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL
+    badge_add bigint DEFAULT NULL, kind text DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
         subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true)
+        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true, kind)
 $$;
 
 CREATE FUNCTION carillon.broadcast(
@@ -367,14 +386,14 @@ CREATE FUNCTION carillon.broadcast(
     strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
     interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
     target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL
+    badge_add bigint DEFAULT NULL, kind text DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
         priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
         subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true)
+        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true, kind)
 $$;
 
 DO $$
@@ -385,8 +404,9 @@ BEGIN
         SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
             ('enqueue', 'Enqueues a message to device tokens. Returns the id of the message; null: there are no tokens, or '
                 'the dedupe_key is taken.'),
-            ('broadcast', 'Enqueues a message to every token registered for the app. Returns the id of the message; null: '
-                'there are no tokens, or the dedupe_key is taken.')
+            ('broadcast', 'Enqueues a message to every token of one kind that is registered for the app, by default of the '
+                'kind that the push type is for. Returns the id of the message; null: there are no such tokens, or the '
+                'dedupe_key is taken.')
         ) AS c(name, comment) ON c.name = p.proname
         WHERE p.pronamespace = 'carillon'::regnamespace
     LOOP

@@ -26,14 +26,22 @@ CREATE TABLE carillon.tokens (
     last_update timestamptz NOT NULL DEFAULT now(),
     owner       text,
     badge       integer NOT NULL DEFAULT 0,
+    kind        text NOT NULL DEFAULT 'device',
+    expires_at  timestamptz,
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
-        token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512)
+        token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
+    -- As in token_kinds(). An unknown kind would be one that no broadcast reaches.
+    CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
+        'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))
 );
 ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
 );
 CREATE INDEX tokens_by_owner ON carillon.tokens (owner) WHERE owner IS NOT NULL;
+-- Broadcasts to few tokens among many devices do not read those.
+CREATE INDEX tokens_by_kind ON carillon.tokens (app_id, kind, token) WHERE kind <> 'device';
+CREATE INDEX tokens_by_end ON carillon.tokens (expires_at) WHERE expires_at IS NOT NULL;
 COMMENT ON TABLE carillon.tokens IS
     'Registered device tokens: broadcast sends to them. The feedback pass deletes dead ones.';
 COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
@@ -41,6 +49,11 @@ COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
 COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only feedback of a later time deletes it';
 COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
+COMMENT ON COLUMN carillon.tokens.kind IS
+    'what it is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
+    'push_to_talk or mdm; a broadcast reaches one kind';
+COMMENT ON COLUMN carillon.tokens.expires_at IS
+    'when its activity ends: broadcasts then skip it, and maintenance deletes it; null: never';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
@@ -100,8 +113,18 @@ COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
     'the first row of feedback that has not been applied there; null: none';
 
+-- When a token that is registered without an end expires. Apple ends an activity after 8 hours, and removes it from the
+-- lock screen within 4 more.
+CREATE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
+$$;
+COMMENT ON FUNCTION carillon.usual_end IS 'Internal: when a token that is registered without an end expires.';
+
 -- A later registration wins over feedback: its last_update is newer than the time that Apple gave.
-CREATE FUNCTION carillon.register_token(app text, token text, owner text DEFAULT NULL) RETURNS void
+CREATE FUNCTION carillon.register_token(
+    app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
+) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -109,23 +132,33 @@ DECLARE
     registering_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app);
     refusal carillon.refusal;
 BEGIN
-    IF clean IS NULL OR registering_app IS NULL THEN
+    IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
+        OR register_token.expires_at <= now()
+    THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
                 carillon.invalid_token(register_token.token),
                 'Write each byte of the token as two digits, without blanks.')
-            ELSE carillon.unknown_app(register_token.app) END;
+            WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
+            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
+                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
+            ELSE carillon.check_kind(register_token.kind) END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    INSERT INTO carillon.tokens AS t (app_id, token, owner)
-    VALUES (registering_app, clean, register_token.owner)
+    INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
+    VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
+        coalesce(register_token.expires_at, carillon.usual_end(register_token.kind, now())))
     ON CONFLICT (app_id, token) DO UPDATE SET
-        last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner);
+        last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner),
+        kind = coalesce(register_token.kind, t.kind),
+        expires_at = coalesce(register_token.expires_at,
+            carillon.usual_end(coalesce(register_token.kind, t.kind), now()));
 END
 $$;
 COMMENT ON FUNCTION carillon.register_token IS
-    'Registers a device token, or renews its registration. Returns nothing. A null owner keeps the present one.';
+    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present one; a new '
+    'token is of kind device. Without expires_at a token of kind live_activity expires after 12 hours, and others never.';
 
 -- Adds to the badges of tokens, and returns a payload for each with its own number, which is never below 0. Of a token that
 -- is not registered no number is kept: it counts from 0. Rows are locked in the order of tokens, so that callers do not

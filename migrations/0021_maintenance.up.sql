@@ -14,7 +14,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
-    ('delete broadcasts', 14), ('delete unknown_outcomes', 15);
+    ('delete broadcasts', 14), ('delete unknown_outcomes', 15), ('delete tokens', 16);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
 COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
@@ -70,6 +70,8 @@ DECLARE
         WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
+        -- Tokens whose activity has ended.
+        WHEN 'tokens' THEN 't.expires_at <= now()'
         -- Kept as long as the results of the message: ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)

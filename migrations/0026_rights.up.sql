@@ -21,7 +21,8 @@ BEGIN
         SELECT p.oid FROM pg_catalog.pg_proc p
         WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
             'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
-            'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'requeue_failures', 'message_parts', 'message_status')
+            'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'token_kinds', 'check_kind', 'usual_end',
+            'requeue_failures', 'message_parts', 'message_status')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
     END LOOP;

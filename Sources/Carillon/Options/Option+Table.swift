@@ -1,3 +1,5 @@
+import PushQueue
+
 /// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it.
 extension Option {
     // Every command.
@@ -132,6 +134,8 @@ extension Option {
         .help("Time to wait for the outcome; with 0s, the command only enqueues.")
 
     // tokens import
+    static let kind = Option("kind", .choice(TokenKind.names))
+        .help("What the tokens are for, unless the file has a column kind.")
     static let rejects = Option("rejects", .file("FILE"))
         .help("Write each refused line to this file, as CSV with its number and the reason.")
 

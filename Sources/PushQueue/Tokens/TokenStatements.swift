@@ -11,7 +11,7 @@ enum TokenStatements {
         SET LOCAL jit = off;
         SET LOCAL work_mem = '32MB';
         CREATE TEMPORARY TABLE pg_temp.carillon_import (
-            place integer, token text COLLATE "C", last_update timestamptz, owner text
+            place integer, token text COLLATE "C", last_update timestamptz, owner text, kind text
         ) ON COMMIT DROP
         """
 
@@ -22,26 +22,32 @@ enum TokenStatements {
         "tokens_merge",
         """
         WITH app AS MATERIALIZED (SELECT carillon.app_id($1) AS id), lines AS (
-            SELECT i.token, i.place, i.owner, coalesce(i.last_update, now()) AS last_update
+            SELECT i.token, i.place, i.owner, i.kind, coalesce(i.last_update, now()) AS last_update
             FROM pg_temp.carillon_import i
         ), newest AS (
             SELECT DISTINCT ON (l.token) l.token, l.last_update, first_value(l.owner) OVER (
-                PARTITION BY l.token ORDER BY l.owner IS NULL, l.last_update DESC, l.place DESC) AS owner
+                PARTITION BY l.token ORDER BY l.owner IS NULL, l.last_update DESC, l.place DESC) AS owner, first_value(l.kind) OVER (
+                PARTITION BY l.token ORDER BY l.kind IS NULL, l.last_update DESC, l.place DESC) AS kind
             FROM lines l ORDER BY l.token, l.last_update DESC
         ), written AS (
-            INSERT INTO carillon.tokens AS t (app_id, token, last_update, owner)
-            SELECT app.id, n.token, n.last_update, n.owner
+            INSERT INTO carillon.tokens AS t (app_id, token, last_update, owner, kind, expires_at)
+            SELECT app.id, n.token, n.last_update, n.owner, coalesce(n.kind, k.kind, 'device'),
+                carillon.usual_end(coalesce(n.kind, k.kind), n.last_update)
             FROM newest n CROSS JOIN app LEFT JOIN LATERAL (
-                SELECT k.last_update, k.owner FROM carillon.tokens k
+                SELECT k.last_update, k.owner, k.kind FROM carillon.tokens k
                 WHERE k.app_id = app.id AND k.token = n.token COLLATE "default" LIMIT 1
             ) k ON true
             WHERE k.last_update IS NULL OR n.last_update > k.last_update
                 OR n.owner <> k.owner AND n.last_update = k.last_update OR n.owner IS NOT NULL AND k.owner IS NULL
+                OR n.kind <> k.kind AND n.last_update = k.last_update
             ORDER BY n.token
             ON CONFLICT (app_id, token) DO UPDATE SET
                 last_update = greatest(t.last_update, excluded.last_update),
                 owner = CASE WHEN excluded.last_update >= t.last_update THEN coalesce(excluded.owner, t.owner)
-                    ELSE coalesce(t.owner, excluded.owner) END
+                    ELSE coalesce(t.owner, excluded.owner) END,
+                kind = CASE WHEN excluded.last_update >= t.last_update THEN excluded.kind ELSE t.kind END,
+                expires_at = CASE WHEN excluded.last_update >= t.last_update THEN excluded.expires_at
+                    ELSE t.expires_at END
             RETURNING (xmax = 0) AS is_new
         )
         SELECT count(*) FILTER (WHERE is_new) AS new, count(*) FILTER (WHERE NOT is_new) AS changed FROM written

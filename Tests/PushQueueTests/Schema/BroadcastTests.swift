@@ -82,6 +82,48 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("'x'", "01"), ("'x', push_type => 'voip'", "07"),
+        (#"payload => '{"aps":{"event":"start"}}', push_type => 'liveactivity'"#, "03"),
+        (#"payload => '{"aps":{"event":"end"}}', push_type => 'liveactivity'"#, "02"),
+        ("'x', push_type => 'widgets'", "04"), ("'x', push_type => 'complication'", "05"),
+        ("'x', push_type => 'controls'", "06"), ("'x', push_type => 'location'", "08"),
+        ("'x', push_type => 'fileprovider'", "09"), ("'x', push_type => 'pushtotalk'", "0a"),
+        ("'x', push_type => 'mdm'", "0b"), ("content_available => true", "01"), ("'x', kind => 'widget'", "04"),
+    ])
+    func `a broadcast reaches the tokens of the kind that its push type is for`(
+        arguments: String,
+        token: String
+    ) async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token, kind)
+                SELECT 1, lpad(to_hex(n), 2, '0'), k FROM unnest(carillon.token_kinds()) WITH ORDINALITY AS u(k, n);
+                INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
+                SELECT 1, 'ee' || lpad(to_hex(n), 2, '0'), k, now()
+                FROM unnest(carillon.token_kinds()) WITH ORDINALITY AS u(k, n)
+                """
+            )
+            _ = try await database.value("carillon.broadcast('demo', \(arguments))")
+            #expect(try await database.rows("SELECT tokens FROM carillon.messages") == ["({\(token)})"])
+        }
+    }
+
+    @Test func `a broadcast names the kind that the app has no tokens of`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await Self.register(1, in: database)
+            let missing = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.broadcast('demo', 'x', kind => 'widget', strict => true)")
+            }
+            #expect(missing?.message.hasSuffix("got 'demo', which has none of kind widget") == true)
+            let unknown = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.broadcast('demo', 'x', kind => 'phone')")
+            }
+            #expect(unknown?.message.hasPrefix("argument \"kind\" takes one of device, ") == true)
+        }
+    }
+
     @Test func `a cancelled broadcast frees its dedupe key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.register(1500, in: database)

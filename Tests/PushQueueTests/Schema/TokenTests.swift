@@ -2,6 +2,8 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
+@testable import PushQueue
+
 @Suite struct TokenTests {
     @Test func `registering a token again renews it, and keeps the owner unless another is given`() async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -20,6 +22,81 @@ import Testing
             try await database.run("INSERT INTO carillon.tokens VALUES (1, 'aabb', now() + interval '1 hour')")
             _ = try await database.value("carillon.register_token('demo', 'aabb')")
             #expect(try await database.value("SELECT last_update > now() FROM carillon.tokens") == "true")
+        }
+    }
+
+    @Test func `a token has a kind, which a later registration keeps unless it names another`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let row = """
+                SELECT kind, round(extract(epoch FROM expires_at - now()) / 3600) FROM carillon.tokens
+                """
+            _ = try await database.value("carillon.register_token('demo', 'aabb')")
+            #expect(try await database.rows(row) == ["(device,)"])
+            _ = try await database.value("carillon.register_token('demo', 'aabb', kind => 'live_activity')")
+            #expect(try await database.rows(row) == ["(live_activity,12)"])
+            _ = try await database.value(
+                "carillon.register_token('demo', 'aabb', expires_at => now() + interval '2 hours')"
+            )
+            #expect(try await database.rows(row) == ["(live_activity,2)"])
+            _ = try await database.value("carillon.register_token('demo', 'aabb')")
+            #expect(try await database.rows(row) == ["(live_activity,12)"])
+            _ = try await database.value("carillon.register_token('demo', 'aabb', kind => 'push_to_start')")
+            #expect(try await database.rows(row) == ["(push_to_start,)"])
+        }
+    }
+
+    @Test func `the table, the functions and the program know the same kinds`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            #expect(
+                try await database.rows("SELECT unnest(carillon.token_kinds())") == TokenKind.names.map { "(\($0))" }
+            )
+            try await database.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token, kind)
+                SELECT 1, lpad(to_hex(n), 4, '0'), k FROM unnest(carillon.token_kinds()) WITH ORDINALITY AS u(k, n)
+                """
+            )
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("INSERT INTO carillon.tokens (app_id, token, kind) VALUES (1, 'aabb', 'phone')")
+            }
+            #expect(error?.constraint == "tokens_kind_is_known")
+        }
+    }
+
+    @Test func `maintenance deletes tokens that have expired`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token, expires_at) VALUES
+                    (1, 'aa', now() - interval '1 s'), (1, 'bb', now() + interval '1 hour'), (1, 'cc', NULL)
+                """
+            )
+            #expect(try await database.value("SELECT changed FROM carillon.maintain_step('delete tokens')") == "1")
+            #expect(try await database.rows("SELECT token FROM carillon.tokens ORDER BY 1") == ["(bb)", "(cc)"])
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "kind => 'phone'",
+            #"argument "kind" takes one of device, live_activity, push_to_start, widget, complication, "#
+                + "control, voip, location, file_provider, push_to_talk, mdm, got 'phone'"
+        ),
+        (
+            "expires_at => '2020-01-01Z'",
+            #"argument "expires_at" takes a time in the future, got '2020-01-01 00:00:00+00'"#
+        ),
+    ])
+    func `register_token refuses an unknown kind and a time that is past`(
+        argument: String,
+        message: String
+    ) async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run("SET TimeZone = 'UTC'")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.register_token('demo', 'aabb', \(argument))")
+            }
+            #expect(error?.message == message)
         }
     }
 

@@ -40,6 +40,7 @@ struct RefusedLine: Equatable, Sendable {
     let token: String
     var lastUpdate = ""
     var owner = ""
+    var kind = ""
     /// The part that the reason refers to.
     let culprit: String
 
@@ -51,10 +52,10 @@ struct RefusedLine: Equatable, Sendable {
 
     /// As a record of a CSV file with the header `header`: once corrected, it can be imported as it is.
     var csv: String {
-        [String(line), reason, token, lastUpdate, owner].map(Self.quoted).joined(separator: ",") + "\n"
+        [String(line), reason, token, lastUpdate, owner, kind].map(Self.quoted).joined(separator: ",") + "\n"
     }
 
-    static let header = "line,reason,token,last_update,owner\n"
+    static let header = "line,reason,token,last_update,owner,kind\n"
 
     private static func quoted(_ field: String) -> String {
         guard field.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return field }

@@ -3,20 +3,22 @@ struct TokenColumns: Equatable {
     let token: Int
     let lastUpdate: Int?
     let owner: Int?
+    let kind: Int?
     /// How many fields a record has.
     let count: ClosedRange<Int>
     /// Columns that are ignored.
     let others: [String]
 
-    private static let names = ["token", "last_update", "owner"]
+    private static let names = ["token", "last_update", "owner", "kind"]
 
     /// For a file without a header.
-    static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, count: 1...3, others: [])
+    static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, kind: nil, count: 1...3, others: [])
 
-    private init(token: Int, lastUpdate: Int?, owner: Int?, count: ClosedRange<Int>, others: [String]) {
+    private init(token: Int, lastUpdate: Int?, owner: Int?, kind: Int?, count: ClosedRange<Int>, others: [String]) {
         self.token = token
         self.lastUpdate = lastUpdate
         self.owner = owner
+        self.kind = kind
         self.count = count
         self.others = others
     }
@@ -34,13 +36,14 @@ struct TokenColumns: Equatable {
             guard columns.count > 1, columns.allSatisfy(Self.isName), !isToken else { return nil }
             throw TokenFileError(
                 "its header names no column 'token', but: \(words.joined(separator: ", ")). The columns that are read are "
-                    + "token, last_update and owner."
+                    + "token, last_update, owner and kind."
             )
         }
         self.init(
             token: token,
             lastUpdate: columns.firstIndex(of: "last_update"),
             owner: columns.firstIndex(of: "owner"),
+            kind: columns.firstIndex(of: "kind"),
             count: columns.count...columns.count,
             others: zip(words, columns).filter { !Self.names.contains($1) }.map { $0.0 }
         )

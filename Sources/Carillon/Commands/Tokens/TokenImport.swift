@@ -20,13 +20,16 @@ struct TokenImport {
         let line: Int
     }
 
-    /// - Parameter now: microseconds since 1970.
+    /// - Parameters:
+    ///   - kind: of the tokens whose line names none.
+    ///   - now: microseconds since 1970.
     init(
         _ source: InputFile,
         into store: TokenStore,
         app: String,
         on loop: EventLoop,
         rejects: RejectFile?,
+        kind: TokenKind?,
         now: Int64
     ) {
         self.source = source
@@ -34,7 +37,7 @@ struct TokenImport {
         self.app = app
         self.loop = loop
         self.rejects = rejects
-        reader = TokenReader(now: now)
+        reader = TokenReader(now: now, kind: kind)
     }
 
     var otherColumns: [String] { reader.otherColumns }

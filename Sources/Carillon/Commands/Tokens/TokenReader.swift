@@ -25,14 +25,19 @@ struct TokenReader {
     private var hasHeader = false
     private var isFinished = false
     private var digits: [UInt8] = []
+    /// The kind of tokens whose line names none.
+    private let kind: TokenKind?
     /// Microseconds since 1970. A later time is refused: it would protect a dead token until then.
     private let latest: Int64
 
     private static let longestOwner = 2_048
     private static let refusalsAtOnce = 1_000
 
-    /// - Parameter now: microseconds since 1970.
-    init(now: Int64) {
+    /// - Parameters:
+    ///   - now: microseconds since 1970.
+    ///   - kind: of the tokens whose line names none.
+    init(now: Int64, kind: TokenKind? = nil) {
+        self.kind = kind
         // Allows for clock skew and for a wrong time zone.
         latest = now + 86_400_000_000
     }
@@ -139,7 +144,14 @@ struct TokenReader {
             if let reason = Self.problem(ofOwner: record[column]) { return refusal(of: record, reason, column) }
             owner = record[column]
         }
-        batch.append(token: digits[...], lastUpdate: lastUpdate, owner: owner)
+        var kind = self.kind
+        if let column = columns.kind, column < record.count, !record[column].trimmed.isEmpty {
+            kind = TokenKind(rawValue: String(decoding: record[column].trimmed, as: UTF8.self))
+            if kind == nil {
+                return refusal(of: record, "the kind is not one of \(TokenKind.names.joined(separator: ", "))", column)
+            }
+        }
+        batch.append(token: digits[...], lastUpdate: lastUpdate, owner: owner, kind: kind)
         return nil
     }
 
@@ -162,6 +174,7 @@ struct TokenReader {
             token: text(columns?.token),
             lastUpdate: text(columns?.lastUpdate),
             owner: text(columns?.owner),
+            kind: text(columns?.kind),
             culprit: text(culprit ?? columns?.token)
         )
     }

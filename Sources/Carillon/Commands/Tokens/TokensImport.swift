@@ -9,15 +9,16 @@ extension Command {
         summary: "Register the device tokens in a file for an app.",
         discussion:
             "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "
-            + "last_update and owner, in any order; other columns are ignored. Without a header, each line is a "
+            + "last_update, owner and kind, in any order; other columns are ignored. Without a header, each line is a "
             + "token, optionally followed by last_update and owner. last_update is a time with its time zone, or "
             + "seconds, milliseconds or microseconds since 1970; without it a token counts as registered now, so that "
-            + "no earlier feedback deletes it. A token that is registered already keeps the newer time. Of refused "
+            + "no earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind says it for "
+            + "tokens whose line does not, and a new token without one is of kind device. A token that is registered already keeps the newer time. Of refused "
             + "lines the first ten are listed; the rest is imported. It then exits with 1. When interrupted, it keeps "
             + "what it has imported and exits with 75. It can be run again at any time.",
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
-        options: [.rejects, .json, .database],
+        options: [.kind, .rejects, .json, .database],
         examples: [
             "carillon tokens import --app shop tokens.csv",
             "carillon tokens import --app shop --rejects refused.csv tokens.csv",
@@ -77,6 +78,7 @@ private struct TokensImport: Sendable {
             app: app,
             on: loop,
             rejects: rejects,
+            kind: invocation.settings.text(.kind).flatMap { TokenKind(rawValue: $0) },
             now: Int64(Date.now.timeIntervalSince1970 * 1e6)
         )
         var display = ImportDisplay(console: console, start: start, size: source.size)

@@ -21,6 +21,38 @@ import Testing
         ) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
+    @Test func `a token has the kind of its line, or else of --kind, and keeps it when neither names one`() async throws
+    {
+        try await Shop.with { shop in
+            let rows = Statement(
+                "kinds",
+                """
+                SELECT concat_ws(' ', token, kind, extract(epoch FROM expires_at - last_update)::bigint / 3600)
+                FROM carillon.tokens ORDER BY token
+                """
+            )
+            func kinds() async throws -> [String] {
+                try await shop.database.connection.query(rows) { rows in try rows.indices.map { try rows.string($0, 0) }
+                }
+            }
+            let file = try shop.folder.write(
+                "tokens.csv",
+                "kind,token\nwidget,a1\n,a2\npush_to_start,a3\nphone,a4\n"
+            )
+            let first = try await shop.run("tokens", "import", "--app", "shop", "--kind", "live_activity", file)
+            #expect(first.status == 1)
+            #expect(first.errors.contains("line 5: the kind is not one of device, live_activity, "))
+            #expect(try await kinds() == ["a1 widget", "a2 live_activity 12", "a3 push_to_start"])
+            let list = try shop.folder.write("list.txt", "a1\na5\n")
+            let second = try await shop.run("tokens", "import", "--app", "shop", list)
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(try await kinds() == ["a1 widget", "a2 live_activity 12", "a3 push_to_start", "a5 device"])
+            let third = try await shop.run("tokens", "import", "--app", "shop", "--kind", "control", list)
+            #expect(third.status == 0, "\(third.errors)")
+            #expect(try await kinds()[3] == "a5 control")
+        }
+    }
+
     @Test func `the newest registration wins, in the file and in the database, and its owner with it`() async throws {
         try await Shop.with { shop in
             try await shop.database.connection.script(
@@ -118,7 +150,7 @@ import Testing
             #expect(told[10].contains("1,000 lines were refused; these are the first 10."))
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 98_991)
             let kept = try shop.folder.read("rejects.csv").split(separator: "\n")
-            #expect(kept.count == 1001 && kept[0] == "line,reason,token,last_update,owner")
+            #expect(kept.count == 1001 && kept[0] == "line,reason,token,last_update,owner,kind")
             #expect(kept[1000].hasPrefix("100001,") && kept[1000].hasSuffix(",none,2025-01-01 00:00:00+00,user 100000"))
             // What was refused can be mended in place and imported.
             let mended = try shop.folder.write("mended.csv", kept.joined(separator: "\n").replacing("none", with: "aa"))
