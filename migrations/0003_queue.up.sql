@@ -45,9 +45,11 @@ COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one
 COMMENT ON COLUMN carillon.messages.lane IS
     '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
-COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte to each device token; null: payloads has one for each';
+COMMENT ON COLUMN carillon.messages.payload IS
+    'sent byte for byte to each device token, but for one that begins with {"aps":{"timestamp":0, and is of push type '
+    'liveactivity: a worker replaces that 0 by the time of sending; null: payloads has one for each';
 COMMENT ON COLUMN carillon.messages.payloads IS
-    'in place of payload: one payload for each device token, by position; sent byte for byte';
+    'in place of payload: one payload for each device token, by position; sent in the same way';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
 COMMENT ON COLUMN carillon.messages.priority IS
     '10, 5 or 1; null: 5 for push type background; for others not sent, so APNs uses 10';

@@ -35,12 +35,12 @@ COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it
 COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled';
+COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
 COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.last_status IS
     'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
-COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt; null: no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,

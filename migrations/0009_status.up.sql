@@ -114,12 +114,13 @@ COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next sched
 COMMENT ON COLUMN carillon.message_state.last_status IS
     'the status of the last failed attempt; null: no answer; 200: every push that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
-    'the reason of the last failed attempt, even if the push then expired or was cancelled';
+    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded: a newer update '
+    'replaced it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled';
+COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.held IS
     'why it is not sent at the moment: a paused app, no worker, a refused credential';

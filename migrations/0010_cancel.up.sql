@@ -260,6 +260,11 @@ BEGIN
         WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
             target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
+        -- A cancelled update makes no older one superseded.
+        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+            SELECT n.ctid FROM carillon.activity_updates n
+            WHERE n.app_id = target.app_id AND n.message_id IN (SELECT t.message_id FROM unnest(taken) t)
+            ORDER BY n.token, n.message_id FOR UPDATE SKIP LOCKED));
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
     END LOOP;

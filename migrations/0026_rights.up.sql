@@ -22,6 +22,7 @@ BEGIN
         WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
             'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
             'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'token_kinds', 'check_kind', 'usual_end',
+            'start_activity', 'update_activity', 'end_activity', 'submit_activity',
             'requeue_failures', 'message_parts', 'message_status')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
@@ -37,7 +38,7 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
+    carillon.activity_updates, carillon.activity_stamps, carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
@@ -53,7 +54,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
     carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
-    carillon.release, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
+    carillon.release, carillon.withdraw, carillon.order_updates, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
     carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,

@@ -29,6 +29,9 @@ struct WorkerMetrics {
             if pushes.expired > 0 {
                 metrics.add(pushes.expired, ["app": name(of: app), "status": "0", "reason": "Expired"])
             }
+            if pushes.superseded > 0 {
+                metrics.add(pushes.superseded, ["app": name(of: app), "status": "0", "reason": "Superseded"])
+            }
         }
         addReasons(counters.failures, to: &metrics)
         metrics.begin(.retries)

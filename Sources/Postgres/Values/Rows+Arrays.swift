@@ -29,6 +29,17 @@ extension Rows {
         return count
     }
 
+    /// The elements of a `bigint[]`; a null is nil.
+    package func int64s(_ row: Int, _ column: Column) throws(PostgresError) -> [Int64?] {
+        var numbers: [Int64?] = []
+        try forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
+            guard let element else { return numbers.append(nil) }
+            guard element.byteCount == 8 else { throw PostgresError(.unexpectedValue, "an element is no bigint") }
+            numbers.append(Int64(bigEndian: element.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }))
+        }
+        return numbers
+    }
+
     /// The elements of a `text[]`; a null is nil.
     package func strings(_ row: Int, _ column: Column) throws(PostgresError) -> [String?] {
         var strings: [String?] = []

@@ -14,7 +14,7 @@ package struct ClaimedJobs: Sendable {
     struct Job: Sendable {
         let id: Int64
         /// The message that it is a part or a retry of.
-        let origin: Int64?
+        var origin: Int64?
         let broadcast: Int64?
         let reference: Extent?
         /// Microseconds since 1970.
@@ -44,7 +44,7 @@ package struct ClaimedJobs: Sendable {
 
     /// A token that is not sent.
     struct Refusal: Sendable {
-        let job: Int32
+        var job: Int32
         let token: Extent
         let id: PushID
         let reason: LocalReason
@@ -58,10 +58,12 @@ package struct ClaimedJobs: Sendable {
     package let claimedAt: Int64
     /// Several workers have died with them. This worker claims no other quarantined jobs until they are settled.
     let areQuarantined: Bool
-    private(set) var jobs: [Job] = []
-    private(set) var refusals: [Refusal] = []
+    var jobs: [Job] = []
+    var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
-    package private(set) var batch = PushBatch()
+    package internal(set) var batch = PushBatch()
+    /// There are pushes of Live Activities to send, whose order a worker has to ask for.
+    private(set) var hasUpdates = false
     /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
     /// The tokens of the claim, sent or not. A token that a message names twice counts once.
@@ -162,6 +164,7 @@ package struct ClaimedJobs: Sendable {
         jobs.append(job)
         jobs[jobs.count - 1].firstPush = Int32(batch.count)
         guard refusal == nil, !current.hasExpired else { return }
+        if pushType == .liveActivity { hasUpdates = true }
         current.pushType = pushType ?? .alert
         current.fields = batch.addFields(
             topic: topic,

@@ -25,7 +25,8 @@ enum JobRules {
     /// Why a payload cannot be sent; nil for the payload: there is none.
     static func refusal(of payload: RawSpan?, _ pushType: PushType) -> LocalReason? {
         guard let payload else { return .payloadEmpty }
-        if payload.byteCount > pushType.payloadLimit { return .payloadTooLarge }
+        let growth = pushType == .liveActivity && SendingTime.isAsked(in: payload) ? SendingTime.growth : 0
+        if payload.byteCount + growth > pushType.payloadLimit { return .payloadTooLarge }
         return isObject(payload) ? nil : .malformedPayload
     }
 

@@ -6,6 +6,8 @@ extension Flight {
     enum Step: Sendable {
         /// Ask the database for rows: `claimed` or `claimFailed`.
         case claim(ClaimPlan)
+        /// Ask which updates of Live Activities are sent, and with which times: `ordered` or `failed`.
+        case order(ClaimedJobs, [Int32])
         /// Take a turn at the app's rate, once there is a connection to the gateway: `turnGiven` or `failed`.
         case takeTurn(pushes: Int, by: App.Route?)
         /// `waited`.
@@ -28,6 +30,8 @@ extension Flight {
     enum Event: Sendable {
         case claimed(ClaimAnswer)
         case claimFailed(wasTooLarge: Bool)
+        /// The time of each update; nil: the push has ended, since a newer one exists. No list: the claim is lost.
+        case ordered([Int64?]?)
         /// The wait until the turn begins; nil: there is no turn soon.
         case turnGiven(Duration?)
         case waited
@@ -47,6 +51,8 @@ extension Flight {
     /// What is to be counted and logged.
     enum News: Sendable {
         case claimed(jobs: Int, waits: DurationHistogram)
+        /// Updates that were not sent, since newer ones exist.
+        case superseded(pushes: Int, app: Int32)
         case settled(Settlement, app: Int32)
         case happened(WorkerEvent)
     }

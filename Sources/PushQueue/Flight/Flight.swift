@@ -9,6 +9,8 @@ import CarillonPostgres
 struct Flight: Sendable {
     private enum Stage {
         case claiming
+        /// Asks for the order of the updates at these places of the batch.
+        case ordering(HeldClaim, [Int32])
         /// Waits for a turn at the app's rate, or for the start of the turn it was given.
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
@@ -47,6 +49,7 @@ struct Flight: Sendable {
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
         case .claiming: claimed(event, &state, now)
+        case .ordering(let claim, let updates): ordered(claim, updates, event, &state, now)
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
         case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
@@ -84,8 +87,58 @@ struct Flight: Sendable {
         guard let jobs = answer.jobs else { return finish() }
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
-        let isPaced = state.limits.isPaced(app) && !jobs.batch.isEmpty
+        let updates = jobs.hasUpdates ? jobs.updates : []
+        return updates.isEmpty ? start(claim, &state, now) : order(claim, updates, &state, now)
+    }
+
+    private mutating func start(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
+        let isPaced = state.limits.isPaced(app) && !claim.jobs.batch.isEmpty
         return isPaced ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
+    }
+
+    // MARK: Updates of Live Activities
+
+    private mutating func order(
+        _ claim: HeldClaim,
+        _ updates: [Int32],
+        _ state: inout WorkerState,
+        _ now: MonotonicInstant
+    ) -> Step {
+        guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
+        stage = .ordering(claim, updates)
+        return .order(claim.jobs, updates)
+    }
+
+    private mutating func ordered(
+        _ claim: HeldClaim,
+        _ updates: [Int32],
+        _ event: Event,
+        _ state: inout WorkerState,
+        _ now: MonotonicInstant
+    ) -> Step {
+        switch event {
+        case .ordered(let stamps?):
+            var claim = claim
+            claim.jobs.keep(updates, stamps: stamps)
+            news.append(.superseded(pushes: claim.pushes - claim.jobs.batch.count, app: app))
+            state.shrank(&claim)
+            enter(.claiming)
+            guard claim.jobs.count > 0 else {
+                state.stoppedWaiting(app)
+                return end(claim, &state)
+            }
+            return start(claim, &state, now)
+        case .ordered(nil):
+            log(.stale(claim: claim.jobs.id))
+            state.stoppedWaiting(app)
+            return end(claim, &state)
+        case .waited: return order(claim, updates, &state, now)
+        case .failed(let error):
+            let step = order(claim, updates, &state, now)
+            guard case .order = step else { return step }
+            return again(after: error, step, &state)
+        default: return proceed(claim, hasTurn: false, &state, now)
+        }
     }
 
     // MARK: Keeping to a rate

@@ -11,7 +11,9 @@ struct HeldClaim: Sendable {
         case lost
     }
 
-    let jobs: ClaimedJobs
+    var jobs: ClaimedJobs
+    /// The lowest id of the jobs that were claimed.
+    let first: Int64
     /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
@@ -22,6 +24,7 @@ struct HeldClaim: Sendable {
 
     init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
         self.jobs = jobs
+        first = jobs.lowest
         self.worker = worker
         self.answeredAt = answeredAt
         pushes = jobs.batch.count

@@ -19,6 +19,11 @@ extension Worker {
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
                     .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
                 }
+            case .order(let jobs, let updates):
+                let parameters: Parameters = .order(updates, of: jobs, worker: flight.worker)
+                event = await write(for: flight, WorkerStatements.orderUpdates, parameters) {
+                    .ordered(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
+                }
             case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
             case .giveBack(let jobs):
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
@@ -54,6 +59,7 @@ extension Worker {
                     counters.jobs += jobs
                     counters.waits += waits
                 }
+            case .superseded(let pushes, let app): count { $0.addSuperseded(pushes, of: app) }
             case .settled(let settlement, let app): count { $0.add(settlement, of: app) }
             case .happened(let event): log(event)
             }

@@ -20,6 +20,15 @@ extension WorkerState {
         return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
+    /// Pushes of the claim have left it before they were sent.
+    mutating func shrank(_ claim: inout HeldClaim) {
+        let gone = claim.pushes - claim.jobs.batch.count
+        guard gone > 0 else { return }
+        claim.pushes -= gone
+        limits.admission.release(gone, of: claim.jobs.app)
+        board.freed(claim.jobs.app)
+    }
+
     /// Some or all outcomes of a claim are known.
     mutating func settlement(of claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
@@ -101,6 +110,6 @@ extension WorkerState {
         flights.remove(claim.jobs.key)
         limits.admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
-        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.jobs.lowest) }
+        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
     }
 }

@@ -78,6 +78,8 @@ package struct Settlement: Sendable {
         package var sent = 0
         package var failed = 0
         package var expired = 0
+        /// Updates of Live Activities that newer ones have replaced.
+        package var superseded = 0
         /// Retries that have used up an attempt.
         package var retried = 0
         /// Pushes that went back without using up an attempt.
@@ -96,6 +98,7 @@ package struct Settlement: Sendable {
             left.sent += right.sent
             left.failed += right.failed
             left.expired += right.expired
+            left.superseded += right.superseded
             left.retried += right.retried
             left.returned += right.returned
             left.unknown += right.unknown

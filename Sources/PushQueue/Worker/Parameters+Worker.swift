@@ -24,6 +24,21 @@ extension Parameters {
         )
     }
 
+    static func order(_ updates: [Int32], of claim: ClaimedJobs, worker: Int64) -> Parameters {
+        var tokens = PostgresArray(of: .text)
+        for place in updates {
+            claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { tokens.append($0) }
+        }
+        return Parameters(
+            claim.app,
+            claim.id,
+            worker,
+            Timestamp(claim.claimedAt),
+            PostgresArray(claim.jobs(of: updates)),
+            tokens
+        )
+    }
+
     static func credential(_ finding: CredentialNotes.Finding) -> Parameters {
         let facts = try? finding.facts.get()
         let problem: String? = if case .failure(let trouble) = finding.facts { trouble.message } else { nil }

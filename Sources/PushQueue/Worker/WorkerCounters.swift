@@ -87,6 +87,11 @@ package struct WorkerCounters: Sendable {
         }
     }
 
+    mutating func addSuperseded(_ pushes: Int, of app: Int32) {
+        guard pushes > 0 else { return }
+        apps[place(of: app), default: Settlement.Tally()].superseded += pushes
+    }
+
     mutating func add(_ settlement: Settlement, of app: Int32) {
         let app = place(of: app)
         apps[app, default: Settlement.Tally()] += settlement.tally

@@ -72,6 +72,9 @@ package enum WorkerStatements {
     /// Whether there are claims of workers without a row.
     static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
 
+    /// The time of each push; null: it has ended as superseded. Null in place of the list: the claim was taken over.
+    static let orderUpdates = Statement("order_updates", "SELECT carillon.order_updates($1, $2, $3, $4, $5, $6)")
+
     /// Microseconds until the turn begins; null: no turn begins soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
 

@@ -34,20 +34,22 @@ import Testing
         messages.app_id messages.lane messages.tokens messages.payload messages.push_type messages.priority \
         messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
         """
-    private static let queue =
-        "messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds"
+    private static let queue = """
+        messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds \
+        activity_updates activity_stamps
+        """
 
     /// Secrets, and the data of apps and users.
     private static let mayNotRead: [String: Set<String>] = [
         "carillon_reader": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
-            "apps.gateway_ca", "failed_messages", "unknown_outcomes",
+            "apps.gateway_ca", "failed_messages", "unknown_outcomes", "activity_updates", "activity_stamps",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
-            "maintenance", "unknown_outcomes",
+            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps",
         ],
         "carillon_worker": [],
     ]
@@ -58,7 +60,7 @@ import Testing
             "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
         ],
         "carillon_app": [
-            "submit", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
+            "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "requeue_failures", "message_status", "message_parts", "apps_of_caller",
         ],
         "carillon_worker": [

@@ -36,6 +36,7 @@ import Testing
             news += flight.takeNews()
             return switch step {
             case .claim: "claim"
+            case .order(_, let updates): "order \(updates.count)"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
             case .wait: "wait"
             case .giveBack: "give back"
@@ -60,9 +61,9 @@ import Testing
         }
 
         /// Rows of one token each, and perhaps one behind them that does not fit.
-        mutating func claimed(_ rows: Int, large: Int? = nil) -> String {
+        mutating func claimed(_ rows: Int, large: Int? = nil, areUpdates: Bool = false) -> String {
             let app = flight.app
-            let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"]) }
+            let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"], isUpdate: areUpdates) }
             let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isQuarantined: false)
             let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
             let lane = flight.plan.lane
@@ -202,6 +203,41 @@ import Testing
         _ = scene.claimed(2)
         _ = scene.state.drainRequested()
         #expect(scene.tell(.failed(short)) == "give back")
+    }
+
+    @Test func `updates of Live Activities are ordered first, and those that are superseded are not sent`() throws {
+        var scene = try Scene()
+        #expect(scene.claimed(3, areUpdates: true) == "order 3")
+        #expect(scene.tell(.failed(short)) == "wait")
+        #expect(scene.tell(.waited) == "order 3")
+        #expect(scene.tell(.ordered([nil, 77, nil])) == "deliver 1")
+        #expect(scene.state.inFlight == 1)
+        #expect(scene.delivered([.delivered]) == "write [0] as part 0")
+        #expect(scene.tell(.written(.written)) == "end")
+        #expect(scene.settled.sent == 1)
+        #expect(scene.state.isIdle && scene.state.inFlight == 0)
+    }
+
+    @Test func `a claim whose updates are all superseded, or that was taken over, ends`() throws {
+        for stamps in [[nil, nil] as [Int64?], nil] {
+            var scene = try Scene(app: 2)
+            _ = scene.claimed(2, areUpdates: true)
+            #expect(scene.tell(.ordered(stamps)) == "end")
+            #expect(scene.state.isIdle && scene.state.inFlight == 0)
+        }
+    }
+
+    @Test func `updates wait for a turn once they are ordered, and go back if the worker ends before`() throws {
+        var scene = try Scene(app: 2)
+        _ = scene.claimed(3, areUpdates: true)
+        #expect(scene.tell(.ordered([1, 2, nil])) == "take a turn for 2")
+        var other = try Scene()
+        _ = other.claimed(3, areUpdates: true)
+        _ = other.state.drainRequested()
+        #expect(other.tell(.failed(gone)) == "give back")
+        var third = try Scene()
+        _ = third.claimed(3, areUpdates: true)
+        #expect(third.tell(.abandoned) == "give back")
     }
 
     @Test func `a row that is too large is split after the rest of its claim`() throws {

@@ -49,6 +49,29 @@ extension Difference {
         return step
     }
 
+    /// Asks for the order of the updates of a claim, twice perhaps because the answer was lost.
+    mutating func order() async throws -> String {
+        let unsettled = held.indices.filter { held[$0].settled == nil && !held[$0].claim.updates.isEmpty }
+        guard let place = unsettled.randomElement(using: &random) else { return "nothing to order" }
+        let claim = held[place].claim
+        let updates = claim.updates
+        let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
+        var step = "nothing"
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+            let parameters: Parameters = .order(updates, of: claim, worker: worker)
+            let real = try await ask(WorkerStatements.orderUpdates, parameters) { rows in
+                try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
+            }
+            let model = self.model.order(updates, of: claim, as: worker)
+            step = same("order \(claim.id) by \(worker)", real?.map { $0 != nil }, model?.map { $0 != nil })
+            guard let real, worker == held[place].worker else { continue }
+            held[place].claim = claim
+            held[place].claim.keep(updates, stamps: real)
+        }
+        if held[place].claim.count == 0 { held.remove(at: place) }
+        return step
+    }
+
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }
         let parameters: Parameters = .release([held.claim.key], of: held.worker)
@@ -113,7 +136,7 @@ extension Difference {
         let statement = Statement(
             "parts",
             """
-            SELECT j.id, (SELECT min(t.token COLLATE "C") FROM unnest(j.tokens) AS t(token)) FROM (
+            SELECT j.id, j.origin || ' ' || (SELECT min(t.token COLLATE "C") FROM unnest(j.tokens) AS t(token)) FROM (
                 SELECT m.id, m.origin, m.tokens FROM carillon.messages m
                 UNION ALL SELECT s.id, s.origin, s.tokens FROM carillon.scheduled s) AS j
             WHERE j.origin IS NOT NULL
@@ -157,6 +180,10 @@ extension Difference {
         SELECT format('failure %s %s %s %s %s', f.message_id, f.token, f.status, f.reason, f.attempt)
             FROM carillon.failures f
         UNION ALL
+        SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.activity_updates u
+        UNION ALL
+        SELECT format('stamp %s: %s, %s', s.token, s.message_id, s.highest) FROM carillon.activity_stamps s
+        UNION ALL
         SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
         UNION ALL
         SELECT format('worker %s', w.id) FROM carillon.workers w
@@ -195,6 +222,8 @@ extension Difference {
             \(failure.attempt)
             """
         }
+        lines += tables.updates.flatMap { token, messages in messages.keys.map { "update \($0) of \(token)" } }
+        lines += tables.stamps.map { "stamp \($0.key): \($0.value.message), \($0.value.highest)" }
         lines += tables.cancelled.map { "called off \($0)" }
         lines += tables.workers.keys.map { "worker \($0)" }
         return lines.sorted()

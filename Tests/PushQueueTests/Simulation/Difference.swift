@@ -9,7 +9,7 @@ import TestSupport
 struct Difference {
     /// A claim that somebody may settle.
     struct Held {
-        let claim: ClaimedJobs
+        var claim: ClaimedJobs
         let worker: Int64
         var part: Int16 = 0
         var settled: Outcomes?
@@ -39,13 +39,14 @@ struct Difference {
         switch Int.random(in: 0..<40, using: &random) {
         case 0..<5: try await insert()
         case 5..<8: try await register()
-        case 8..<16: try await claim()
+        case 8..<14: try await claim()
+        case 14..<16: try await order()
         case 16..<23: isDeadly && flip(5, outOf: 6) ? try await die() : try await settle()
         case 23: try await release()
         case 24: try await releaseLost()
         case 25..<31: try await die()
         case 31..<34: try await promote()
-        case 34: try await split()
+        case 34: flip(1, outOf: 2) ? try await split() : try await order()
         case 35..<37: try await cancel()
         case 37: flip(1, outOf: 2) ? try await look() : try await lookBelow()
         case 38: try await heartbeat()
@@ -94,17 +95,26 @@ struct Difference {
             job.tokens.append("aa\(1000 + tokens)")
         }
         job.mayRepeat = !flip(1, outOf: isDeadly ? 40 : 4)
+        if flip(1, outOf: 3) {
+            job.isUpdate = true
+            job.tokens = (1...Int.random(in: 1...3, using: &random)).map { "ac\(lane.app)\($0)" }
+        }
         job.id = model.insert(job)
         let isPersonal = flip(1, outOf: 2)
         let payloads = "ARRAY(SELECT json_build_object('t', u.token) FROM unnest(t.list) AS u(token))"
         try await database.run(
             """
-            INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, on_unknown)
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, on_unknown,
+                push_type)
             SELECT \(job.app), \(job.lane), t.list, \(isPersonal ? "NULL" : "'{}'"), \(isPersonal ? payloads : "NULL"),
-                '\(job.mayRepeat ? "retry" : "fail")'
+                '\(job.mayRepeat ? "retry" : "fail")', '\(job.isUpdate ? "liveactivity" : "alert")'
             FROM (VALUES ('{\(job.tokens.joined(separator: ","))}'::text[])) AS t(list)
             """
         )
+        if job.isUpdate {
+            let list = job.tokens.joined(separator: ",")
+            try await database.run("SELECT carillon.note_update(\(job.app), \(job.id), '{\(list)}', clock_timestamp())")
+        }
         return "insert \(job)"
     }
 

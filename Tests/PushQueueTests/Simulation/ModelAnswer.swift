@@ -17,7 +17,8 @@ extension ClaimAnswer {
             areQuarantined: claim.isQuarantined
         )
         var seen = TokenSet()
-        let payload = Array("{}".utf8)
+        let plain = Array("{}".utf8)
+        let update = Array(#"{"aps":{"timestamp":0,"event":"update"}}"#.utf8)
         for row in claim.jobs {
             let job = ClaimedJobs.Job(
                 id: row.id,
@@ -33,11 +34,11 @@ extension ClaimAnswer {
                 topic: RawSpan(),
                 collapseID: RawSpan(),
                 priority: nil,
-                pushType: .alert,
+                pushType: row.isUpdate ? .liveActivity : .alert,
                 onUnknown: row.mayRepeat ? nil : "fail",
                 appIsKnown: appIsKnown
             )
-            jobs.add(payload: payload.span.bytes)
+            jobs.add(payload: row.isUpdate ? update.span.bytes : plain.span.bytes)
             seen.begin()
             for token in row.tokens {
                 let bytes = Array(token.utf8)

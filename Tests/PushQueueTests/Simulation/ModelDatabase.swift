@@ -35,10 +35,14 @@ struct ModelDatabase {
     // MARK: Callers
 
     mutating func insert(_ job: ModelJob, isUnwritable: Bool = false) -> Int64 {
-        change { tables in
+        let now = self.now
+        return change { tables in
             var job = job
             job.id = tables.messageID()
             tables.messages[job.id] = job
+            for token in job.isUpdate ? job.tokens : [] {
+                tables.updates[token, default: [:]][job.id] = max(now, tables.stamps[token]?.dueAt ?? now)
+            }
             if isUnwritable { tables.unwritable.insert(job.id) }
             return job.id
         }
@@ -49,6 +53,7 @@ struct ModelDatabase {
         change { tables in
             let known = tables.unfinished[message]
             var taken: [ModelJob] = []
+            defer { tables.forgetUpdates(taken) }
             if let job = tables.messages.removeValue(forKey: message) { taken.append(job) }
             for job in tables.scheduled.values where job.id == message || job.origin == message {
                 tables.scheduled[job.id] = nil
@@ -137,7 +142,7 @@ struct ModelDatabase {
         }
     }
 
-    /// Gives parts of messages the ids that they have elsewhere, each known by its lowest token.
+    /// Gives parts of messages the ids that they have elsewhere, each known by its message and its lowest token.
     mutating func adopt(_ ids: [String: Int64]) {
         change { tables in
             tables.messages = tables.messages.renamed(ids)
@@ -211,8 +216,8 @@ struct ModelDatabase {
 
 extension ModelJob {
     fileprivate func id(in ids: [String: Int64]) -> Int64 {
-        guard origin != nil, let first = tokens.min() else { return id }
-        return ids[first] ?? id
+        guard let origin, let first = tokens.min() else { return id }
+        return ids["\(origin) \(first)"] ?? id
     }
 }
 

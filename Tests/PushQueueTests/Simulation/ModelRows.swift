@@ -11,6 +11,8 @@ struct ModelJob: Hashable {
     /// How many workers died with it in flight.
     var claims: Int16 = 0
     var origin: Int64?
+    /// It updates Live Activities.
+    var isUpdate = false
 
     var message: Int64 { origin ?? id }
     /// Three workers died with it.
@@ -32,6 +34,14 @@ struct ModelJob: Hashable {
             claims = max(next, (3...11).first { Self.quarantineSize($0) <= max(1, together / 2) } ?? 11)
         }
     }
+}
+
+/// A row of `activity_stamps`.
+struct ModelStamp: Hashable {
+    var message: Int64
+    var dueAt: Int64
+    var highest: Int64
+    var stamp: Int64
 }
 
 /// A row of `inflight`.

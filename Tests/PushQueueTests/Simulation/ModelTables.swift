@@ -11,6 +11,9 @@ struct ModelTables: Equatable {
     var unfinished: [Int64: ModelProgress] = [:]
     /// Messages that were called off while in flight.
     var cancelled: Set<Int64> = []
+    /// The updates of each token that are not sent yet, and when each was enqueued.
+    var updates: [String: [Int64: Int64]] = [:]
+    var stamps: [String: ModelStamp] = [:]
     var results: [ModelProgress] = []
     var failures: [ModelFailure] = []
     /// When the next turn of an app begins that has a rate.

@@ -81,6 +81,7 @@ final class SimulatedDelivery {
             let push = jobs.push(at: place)
             simulation.watch(push, of: jobs)
             let id = jobs.batch.id(of: place)
+            if let stamp = jobs.batch.stamp(of: place) { simulation.arrived(push, stamp: stamp) }
             outcomes[place] = simulation.gateway.receive(push, id: id, at: simulation.time, using: &simulation.random)
         }
     }
@@ -108,5 +109,14 @@ final class SimulatedDelivery {
         var known = outcomes
         for place in slow { known[place] = Outcome(.pending) }
         report(known, false)
+    }
+}
+
+extension PushBatch {
+    /// The time in the payload of an update.
+    func stamp(of place: Int) -> Int64? {
+        guard pushType(of: place) == .liveActivity else { return nil }
+        let text = String(decoding: payload(of: place), as: UTF8.self)
+        return Int64(text.split(whereSeparator: { !$0.isNumber }).first ?? "")
     }
 }

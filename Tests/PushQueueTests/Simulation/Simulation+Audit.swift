@@ -43,6 +43,25 @@ extension Simulation {
         }
         for (push, times) in tables.sent where times != 1 { wrongs.append("I1: \(push) was written \(times) times") }
         wrongs += auditPushes()
+        wrongs += auditUpdates()
+        return wrongs
+    }
+
+    /// A device shows the update with the latest time. It is the newest of those that were sent, whatever was sent again.
+    private func auditUpdates() -> [String] {
+        var wrongs: [String] = []
+        for (push, times) in stamps where times.count != 1 || times.contains(0) {
+            wrongs.append("I14: \(push) was sent with the times \(times.sorted())")
+        }
+        // The order is by the database's clock.
+        guard faults.clockJumps == 0 else { return wrongs }
+        for (token, updates) in Dictionary(grouping: stamps, by: \.key.token) {
+            let messages = updates.sorted { ($0.value.min() ?? 0) < ($1.value.min() ?? 0) }.map(\.key.message)
+            let times = updates.compactMap { $0.value.min() }
+            if messages != messages.sorted() || Set(times).count != times.count {
+                wrongs.append("I14: \(token) shows \(messages) with the times \(times)")
+            }
+        }
         return wrongs
     }
 

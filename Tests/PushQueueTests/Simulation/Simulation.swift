@@ -23,6 +23,8 @@ final class Simulation {
     private(set) var enqueued: [Int64: ModelJob] = [:]
     /// The message that each token is in, and when the token was registered last.
     private var registrations: [String: (message: Int64, at: Int64)] = [:]
+    /// The times with which each update was sent.
+    private(set) var stamps: [ModelPush: Set<Int64>] = [:]
     /// Dead tokens that were deleted.
     private(set) var reaped = 0
     /// Breaches that are seen at once.
@@ -97,6 +99,11 @@ final class Simulation {
         job.app = Int32(random.number(in: 1...2))
         job.lane = Int16(random.number(in: 0...2))
         job.mayRepeat = !random.chance(1, outOf: 5)
+        if random.chance(1, outOf: 3) {
+            // A few activities of each app, with many updates.
+            job.isUpdate = true
+            job.tokens = (1...random.number(in: 1...3)).map { "ac\(job.app)\($0)" }
+        }
         if random.chance(1, outOf: 6) {
             job.expiresAt = database.now + Int64(random.number(in: 0...5_000_000))
         }
@@ -104,6 +111,7 @@ final class Simulation {
         let isUnwritable = random.chance(faults.unwritable, outOf: 100)
         job.id = database.insert(job, isUnwritable: isUnwritable)
         enqueued[job.id] = job
+        if job.isUpdate { return }
         for token in job.tokens { register(token, of: job.id) }
         if random.chance(1, outOf: 3), let token = job.tokens.first { sometime { self.register(token, of: job.id) } }
     }
@@ -234,6 +242,9 @@ final class Simulation {
     }
 
     // MARK: The gateway
+
+    /// An update arrives with that time in its payload.
+    func arrived(_ push: ModelPush, stamp: Int64) { stamps[push, default: []].insert(stamp) }
 
     /// Nothing is sent that another worker may be sending: what is sent is held.
     func watch(_ push: ModelPush, of jobs: ClaimedJobs) {

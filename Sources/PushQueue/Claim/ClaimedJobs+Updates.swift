@@ -1,0 +1,97 @@
+import ApplePush
+
+/// Updates of Live Activities: which of them are sent, and the time in their payloads.
+extension ClaimedJobs {
+    /// The places of their pushes in the batch.
+    var updates: [Int32] {
+        batch.pushes.indices.filter { batch.pushType(of: $0) == .liveActivity }.map { Int32($0) }
+    }
+
+    /// The job of each push of the batch.
+    func jobs(of places: [Int32]) -> [Int64] {
+        var owner = 0
+        return places.map { place in
+            while !jobs[owner].places.contains(place) { owner += 1 }
+            return jobs[owner].id
+        }
+    }
+
+    /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a part of
+    /// its message.
+    ///
+    /// - Parameter stamps: Seconds since 1970; nil: the push has ended, or is sent later.
+    mutating func keep(_ places: [Int32], stamps: [Int64?]) {
+        var verdicts = zip(places, stamps).makeIterator()
+        var verdict = verdicts.next()
+        let old = batch
+        var kept = PushBatch()
+        kept.reserve(pushes: old.count, headings: jobs.count, bytes: old.bytes.count)
+        var left: [Job] = []
+        left.reserveCapacity(jobs.count)
+        var refused = 0
+        for var job in jobs {
+            let pushes = job.places
+            job.firstPush = Int32(kept.count)
+            var heading: (of: Int32, stamp: Int64?, number: Int)?
+            for place in pushes {
+                let push = old.pushes[Int(place)]
+                var stamp: Int64?
+                if verdict?.0 == place {
+                    stamp = verdict?.1
+                    verdict = verdicts.next()
+                    if stamp == nil { continue }
+                }
+                let number: Int
+                if let known = heading, known.of == push.heading, known.stamp == stamp {
+                    number = known.number
+                } else {
+                    number = kept.addHeading(Int(push.heading), of: old, stamp: stamp)
+                    heading = (push.heading, stamp, number)
+                }
+                old.bytes.withSpan(push.token.range) {
+                    kept.addPush(token: $0, heading: number, id: push.id, isMalformed: push.isMalformed)
+                }
+            }
+            let dropped = Int32(pushes.count) - (Int32(kept.count) - job.firstPush)
+            job.pushes -= dropped
+            let isGone = dropped > 0 && job.pushes + job.refused + job.expired == 0
+            for place in refused..<refused + Int(job.refused) { refusals[place].job = Int32(left.count) }
+            refused += Int(job.refused)
+            if isGone { continue }
+            if dropped > 0 { job.origin = job.message }
+            left.append(job)
+        }
+        jobs = left
+        batch = kept
+    }
+}
+
+extension PushBatch {
+    /// Adds a heading of another batch, with that time if its payload asks for one.
+    fileprivate mutating func addHeading(_ number: Int, of other: PushBatch, stamp: Int64?) -> Int {
+        let heading = other.headings[number]
+        return other.bytes.withSpan(heading.payload.range) { payload in
+            if let stamp, SendingTime.isAsked(in: payload) {
+                let filled = SendingTime.filled(payload, with: stamp)
+                return filled.withSpan(filled.indices) { addHeading($0, like: heading, of: other) }
+            }
+            return addHeading(payload, like: heading, of: other)
+        }
+    }
+
+    private mutating func addHeading(_ payload: RawSpan, like heading: Heading, of other: PushBatch) -> Int {
+        let fields = other.fields[Int(heading.fields)]
+        return other.bytes.withSpan(fields.topic.range) { topic in
+            other.bytes.withSpan(fields.collapseID.range) { collapseID in
+                addHeading(
+                    payload: payload,
+                    topic: topic,
+                    pushType: fields.pushType,
+                    priority: fields.priority,
+                    expiration: fields.expiration,
+                    collapseID: collapseID
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import ApplePush
+
+@testable import PushQueue
+
+/// The order of updates of Live Activities.
+extension ModelDatabase {
+    /// The time of each push; nil: a newer update exists. No list: the claim was taken over.
+    mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> [Int64?]? {
+        guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
+        else { return nil }
+        let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
+        let now = self.now
+        return change { tables in
+            var held: [Int: (message: Int64, token: String)] = [:]
+            for (place, (id, token)) in pushes.enumerated() {
+                guard let job = claim.jobs.first(where: { $0.id == id }), job.tokens.contains(token) else { continue }
+                held[place] = (job.message, token)
+            }
+            let stamps = tables.order(held, count: pushes.count, at: now)
+            tables.withdraw(pushes.indices.filter { stamps[$0] == nil }.map { pushes[$0] }, from: claim)
+            return stamps
+        }
+    }
+}
+
+extension ModelTables {
+    private struct Place {
+        let message: Int64
+        let dueAt: Int64
+    }
+
+    /// Decides which pushes are sent, and notes them.
+    fileprivate mutating func order(
+        _ held: [Int: (message: Int64, token: String)],
+        count: Int,
+        at now: Int64
+    ) -> [Int64?] {
+        let seconds = now.floored(by: 1_000_000)
+        var answer = [Int64?](repeating: nil, count: count)
+        var newest: [String: Place] = [:]
+        for (place, push) in held {
+            let stamp = stamps[push.token]
+            guard
+                let dueAt = updates[push.token]?[push.message]
+                    ?? stamp.map({ push.message > $0.highest ? max(now, $0.dueAt) : .min })
+            else {
+                answer[place] = seconds
+                continue
+            }
+            let known = newest[push.token]
+            if known.map({ ($0.dueAt, $0.message) < (dueAt, push.message) }) ?? true {
+                newest[push.token] = Place(message: push.message, dueAt: dueAt)
+            }
+        }
+        for (token, next) in newest {
+            let isOld = (updates[token] ?? [:]).contains { message, dueAt in
+                (dueAt, message) > (next.dueAt, next.message) && dueAt <= now
+            }
+            guard !isOld, let stamp = stamp(next, of: token, seconds) else { continue }
+            for (place, push) in held where push.token == token && push.message == next.message {
+                answer[place] = stamp
+            }
+        }
+        return answer
+    }
+
+    private mutating func stamp(_ next: Place, of token: String, _ seconds: Int64) -> Int64? {
+        var row = ModelStamp(message: next.message, dueAt: next.dueAt, highest: next.message, stamp: seconds)
+        if let last = stamps[token] {
+            let isAgain = last.message == next.message
+            guard isAgain || (last.dueAt, last.message) < (next.dueAt, next.message) else { return nil }
+            row.dueAt = max(last.dueAt, next.dueAt)
+            row.highest = max(last.highest, next.message)
+            row.stamp = isAgain ? last.stamp : max(seconds, last.stamp + 1)
+        }
+        stamps[token] = row
+        updates[token] = updates[token]?.filter { ($0.value, $0.key) > (row.dueAt, row.message) }
+        if updates[token]?.isEmpty == true { updates[token] = nil }
+        return row.stamp
+    }
+
+    /// Jobs were cancelled: they make no older update superseded.
+    mutating func forgetUpdates(_ jobs: [ModelJob]) {
+        let messages = Set(jobs.map(\.message))
+        updates = updates.mapValues { $0.filter { !messages.contains($0.key) } }.filter { !$0.value.isEmpty }
+    }
+
+    /// Takes pushes out of a claim that have ended.
+    fileprivate mutating func withdraw(_ pushes: [(job: Int64, token: String)], from claim: ModelClaim) {
+        guard !pushes.isEmpty else { return }
+        var rest = claim
+        rest.jobs = []
+        var ended: [ModelJob] = []
+        for job in claim.jobs {
+            let gone = job.tokens.filter { token in pushes.contains { $0 == (job.id, token) } }
+            let left = job.tokens.filter { !gone.contains($0) }
+            var (stays, ends) = (job, job)
+            (stays.tokens, ends.tokens) = (left, gone)
+            if !gone.isEmpty, !left.isEmpty {
+                if job.origin == nil {
+                    var known = ModelProgress(message: job.id, app: job.app)
+                    known.remaining = job.tokens.count
+                    known.attempts = job.attempt - 1
+                    unfinished[job.id] = known
+                }
+                stays.origin = job.message
+                ends.origin = job.message
+            }
+            if !left.isEmpty { rest.jobs.append(stays) }
+            if !gone.isEmpty { ended.append(ends) }
+        }
+        inflight[claim.id] = rest.jobs.isEmpty ? nil : rest
+        withdraw(ended)
+    }
+}
+
+extension Int64 {
+    fileprivate func floored(by unit: Int64) -> Int64 { self / unit - (self % unit < 0 ? 1 : 0) }
+}
