@@ -19,6 +19,7 @@ import CarillonTLS
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
+        let channels: ChannelServer?
         let binary: BinaryServer?
         let feedback: FeedbackServer?
         let context: ServiceContext
@@ -26,6 +27,7 @@ public final class APNsSimulator: Sendable {
 
     private struct Ports {
         var gateway: UInt16
+        var channels: UInt16?
         var binary: UInt16?
         var feedback: UInt16?
     }
@@ -51,6 +53,7 @@ public final class APNsSimulator: Sendable {
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
     private let deadTokens: DeadTokens?
+    let channelTable = ChannelTable()
     private let clock: any LimitClock
     private let state: Guarded<State>
 
@@ -71,6 +74,7 @@ public final class APNsSimulator: Sendable {
         deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
         let ports = Ports(
             gateway: configuration.port,
+            channels: configuration.channelPort,
             binary: configuration.binaryPort,
             feedback: configuration.feedbackPort
         )
@@ -83,6 +87,9 @@ public final class APNsSimulator: Sendable {
 
     /// The port it listens on, or listened on last.
     public var port: UInt16 { state.withLock { $0.ports.gateway } }
+
+    /// The port that its channel service listens on, or listened on last; nil where it has none.
+    public var channelPort: UInt16? { state.withLock { $0.ports.channels } }
 
     /// The port that its binary gateway listens on, or listened on last; nil where it has none.
     public var binaryPort: UInt16? { state.withLock { $0.ports.binary } }
@@ -168,6 +175,7 @@ public final class APNsSimulator: Sendable {
         }
         guard let running else { return }
         await running.server.stop()
+        await running.channels?.stopListening()
         await running.binary?.stopListening()
         await running.feedback?.stopListening()
         let record = await running.server.record
@@ -193,12 +201,18 @@ public final class APNsSimulator: Sendable {
             let pair = try authority.issue(commonName: names.first ?? "localhost", subjectAlternativeNames: names)
             return try Identity(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
         }
-        let context = try ServiceContext(configuration, identity, deadTokens, clock: clock)
+        let context = try ServiceContext(configuration, identity, deadTokens, channelTable, clock: clock)
         do throws(SimulatorError) {
             let server = try SimulatorServer(context)
             for topic in state.withLock({ $0.topics }) { await server.allow(topic) }
             await server.scheduleTopics()
             var opened = Ports(gateway: try await server.listen(on: ports.gateway))
+            var channels: ChannelServer?
+            if let port = ports.channels {
+                let service = try ChannelServer(context, gateway: server)
+                opened.channels = try await service.listen(on: port)
+                channels = service
+            }
             var binary: BinaryServer?
             if let port = ports.binary {
                 let service = try BinaryServer(context, gateway: server)
@@ -211,7 +225,14 @@ public final class APNsSimulator: Sendable {
                 opened.feedback = try await service.listen(on: port)
                 feedback = service
             }
-            return (Running(server: server, binary: binary, feedback: feedback, context: context), opened)
+            let running = Running(
+                server: server,
+                channels: channels,
+                binary: binary,
+                feedback: feedback,
+                context: context
+            )
+            return (running, opened)
         } catch {
             context.stop()
             throw error

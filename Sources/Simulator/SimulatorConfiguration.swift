@@ -31,7 +31,7 @@ public struct SimulatorConfiguration: Sendable {
     public var bindsTokens = true
     /// A folder that keeps the simulator's authority, so that its root stays the same; nil: each simulator has a new one.
     public var stateFolder: String?
-    /// Answers by device token prefix. The longest prefix wins.
+    /// Answers by device token prefix, of which the longest wins, and to requests about channels.
     public var answers: [AnswerRule] = []
     /// How long each answer is held back.
     public var delay = Duration.zero
@@ -48,6 +48,9 @@ public struct SimulatorConfiguration: Sendable {
     /// How far away the simulator seems to be: the round-trip time, half of it in either direction. A link holds
     /// ``window`` and four megabytes, which is more than clients within the window send ahead.
     public var distance = Duration.zero
+    /// The port of the channel service, which creates, reads, removes and lists channels; 0 lets the system choose; nil: there
+    /// is none. Broadcasts to channels go to ``port``, as pushes do.
+    public var channelPort: UInt16?
     /// The port of the legacy binary gateway; 0 lets the system choose; nil: there is none. Its errors are held back for
     /// ``delay``, as answers are, and what comes meanwhile is discarded.
     public var binaryPort: UInt16?

@@ -142,6 +142,18 @@ extension Reason {
         Row("InternalServerError", 500, .retryLater, retry: true),
         Row("ServiceUnavailable", 503, .retryLater, retry: true),
         Row("Shutdown", 503, .replaceConnection, retry: true),
+        // Broadcasts and channels. That an app may not broadcast says nothing about its other pushes.
+        Row("BadChannelId", 400, .failMessage),
+        Row("BadRequestParams", 400, .failMessage),
+        Row("BadRequestPayload", 400, .failMessage),
+        Row("BroadcastFeatureNotEnabled", 400, .failMessage),
+        Row("CannotCreateChannelConfig", 400, .failMessage),
+        Row("ChannelNotRegistered", 400, .failMessage),
+        Row("FeatureNotEnabled", 400, .failMessage),
+        Row("MissingChannelId", 400, .failMessage),
+        Row("MissingChannelQueueSize", 400, .failMessage),
+        Row("MissingPushType", 400, .failMessage),
+        Row("TopicMismatch", 403, .failTopic, topic: true),
     ]
 
     static let indices: [String: UInt16] = [String: UInt16](

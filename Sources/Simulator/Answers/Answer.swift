@@ -18,6 +18,7 @@ final class Answer: Sendable {
         detail: String? = nil,
         retryAfter: UInt32? = nil,
         timestamp: AnswerRule.Timestamp = .none,
+        body: [UInt8]? = nil,
         resetsStream: Bool = false
     ) {
         self.status = status
@@ -25,7 +26,7 @@ final class Answer: Sendable {
         self.detail = detail
         self.timestamp = timestamp
         self.retryAfter = retryAfter.map { Array(String($0).utf8) } ?? []
-        body = Self.body(reason, timestamp, now: 0)
+        self.body = body ?? Self.body(reason, timestamp, now: 0)
         self.resetsStream = resetsStream
     }
 
@@ -36,6 +37,8 @@ final class Answer: Sendable {
     convenience init(_ refusal: Refusal) {
         self.init(status: refusal.status, reason: refusal.reason?.description, detail: refusal.detail)
     }
+
+    convenience init(_ reply: ChannelReply) { self.init(status: reply.status, body: reply.body) }
 
     convenience init(_ rule: AnswerRule) {
         let subject = "The rule of --answer for \(rule.name)"

@@ -1,4 +1,4 @@
-/// The answer to pushes whose device token begins with a prefix.
+/// The answer to pushes whose device token begins with a prefix, or to requests about channels.
 public struct AnswerRule: Sendable, Hashable {
     /// What happens to such a push.
     public enum Action: Sendable, Hashable {
@@ -20,7 +20,8 @@ public struct AnswerRule: Sendable, Hashable {
         case milliseconds(Int64)
     }
 
-    /// Hexadecimal digits in lower case; empty for every device token.
+    /// Hexadecimal digits in lower case; empty for every device token. Or what a request about channels asks for: `broadcast`,
+    /// `create`, `read`, `remove` or `list`.
     public let prefix: String
     /// What happens to a push under this rule.
     public let action: Action
@@ -58,8 +59,13 @@ public struct AnswerRule: Sendable, Hashable {
         times: UInt32? = nil
     ) throws(SimulatorError) {
         let digits = prefix == "*" ? "" : prefix.lowercased()
-        guard digits.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
-            throw SimulatorError(.badRule, "\"\(prefix)\" is not a prefix: give hexadecimal digits, or * for all.")
+        let isAboutChannels = ChannelAction(rawValue: digits) != nil
+        guard isAboutChannels || digits.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
+            let names = ChannelAction.allCases.map(\.rawValue).joined(separator: ", ")
+            throw SimulatorError(
+                .badRule,
+                "\"\(prefix)\" is not a prefix: give hexadecimal digits, * for all device tokens, or one of \(names)."
+            )
         }
         guard digits.utf8.count <= 200 else {
             throw SimulatorError(.badRule, "A prefix has at most 200 digits, and this one has \(digits.utf8.count).")
@@ -115,6 +121,9 @@ public struct AnswerRule: Sendable, Hashable {
         )
     }
 
+    /// What requests about channels it is for; nil for a rule for device tokens.
+    var channelAction: ChannelAction? { ChannelAction(rawValue: prefix) }
+
     /// The prefix as it was written: `*` for every device token.
     var name: String { prefix.isEmpty ? "*" : prefix }
 
@@ -135,7 +144,7 @@ public struct AnswerRule: Sendable, Hashable {
     private static func reasons(of status: UInt16) -> [String] {
         let first =
             switch status {
-            case 400: ["BadDeviceToken", "IdleTimeout"]
+            case 400: ["BadDeviceToken", "IdleTimeout", "FeatureNotEnabled", "BroadcastFeatureNotEnabled"]
             case 403: ["InvalidProviderToken", "Forbidden"]
             case 410: ["Unregistered", "ExpiredToken"]
             case 429: ["TooManyRequests"]

@@ -14,6 +14,9 @@ struct AnswerRules {
     private var branches = Array(repeating: none, count: 16)
     /// The rule that ends at each node.
     private var ends = [none]
+    /// The rules for requests about channels.
+    private var named: [ChannelAction: Int] = [:]
+    private let hasPrefixes: Bool
     /// How often a rule of limited times has applied to a device token. None is ever dropped: its rule would apply again.
     private var uses: [Use: UInt32] = [:]
     private let countedTokens: Int
@@ -27,7 +30,12 @@ struct AnswerRules {
     init(_ rules: [AnswerRule], countedTokens: Int = 1_000_000) {
         self.rules = rules
         self.countedTokens = countedTokens
+        hasPrefixes = rules.contains { $0.channelAction == nil }
         for (index, rule) in rules.enumerated() {
+            if let action = rule.channelAction {
+                named[action] = index
+                continue
+            }
             var node = 0
             for digit in rule.prefix.utf8 {
                 guard let value = Hexadecimal.value(of: digit) else { continue }
@@ -43,11 +51,12 @@ struct AnswerRules {
         }
     }
 
-    var isEmpty: Bool { rules.isEmpty }
+    /// Whether there are none for device tokens.
+    var isEmpty: Bool { !hasPrefixes }
 
     /// The verdict of the rule that applies to this push, which is counted.
     mutating func verdict(on token: Span<UInt8>) -> Verdict {
-        if rules.isEmpty { return .accepted }
+        if !hasPrefixes { return .accepted }
         var depth = token.count
         while let (rule, at) = longest(token, upTo: depth) {
             guard let times = rules[rule].times else { return .ruled(rule) }
@@ -56,6 +65,19 @@ struct AnswerRules {
             depth = at - 1
         }
         return .accepted
+    }
+
+    /// The rule that applies to this request about channels, which is counted by its channel, or by its app.
+    mutating func rule(for action: ChannelAction, _ subject: Span<UInt8>) -> Int? {
+        guard let rule = named[action] else { return nil }
+        guard let times = rules[rule].times else { return rule }
+        return count(Use(rule: rule, token: hash.value(of: subject)), upTo: times) ? rule : nil
+    }
+
+    /// Whether a request under the rule gets an answer.
+    func isAnswered(_ rule: Int) -> Bool {
+        if case .answer = rules[rule].action { return true }
+        return false
     }
 
     /// Whether the rule applies to the device token once more.
@@ -73,7 +95,8 @@ struct AnswerRules {
     /// Whether a push with this verdict is answered with 200.
     func isDelivered(_ verdict: Verdict) -> Bool {
         switch verdict {
-        case .accepted: return true
+        case .accepted, .broadcast: return true
+        case .managed: return false
         case .refused: return false
         case .ruled(let rule):
             if case .answer(200, _, _) = rules[rule].action { return true }

@@ -5,8 +5,10 @@ struct Judge {
     private var rules: AnswerRules
     /// Nil where any topic may push to any device token.
     private var owners: DeviceTokenOwners?
+    private var channels: ChannelCheck
 
-    init(_ configuration: SimulatorConfiguration) {
+    init(_ configuration: SimulatorConfiguration, channels: ChannelTable = ChannelTable()) {
+        self.channels = ChannelCheck(topics: configuration.topics, channels)
         check = RequestCheck(topics: configuration.topics)
         keys = ProviderKeys(
             configuration.providerKeys,
@@ -18,7 +20,10 @@ struct Judge {
     }
 
     /// Adds a topic. Connections that have pushed before do not know it.
-    mutating func allow(_ topic: String) { check.allow(topic) }
+    mutating func allow(_ topic: String) {
+        check.allow(topic)
+        channels.allow(topic)
+    }
 
     var acceptedProviderTokens: Int { keys.acceptedTokens }
 
@@ -32,7 +37,13 @@ struct Judge {
         from connection: inout ConnectionState,
         now: Double
     ) -> Verdict {
-        if let refusal = check.refusalOfRoute(head, in: bytes) { return .refused(refusal) }
+        guard connection.service == .pushes else {
+            return verdictOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
+        }
+        if let refusal = check.refusalOfRoute(head, in: bytes) {
+            guard ChannelRoute(of: head, in: bytes, at: .pushes) != nil else { return .refused(refusal) }
+            return verdictOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
+        }
         let authorization = bytes.extracting(head.authorization.range)
         let isPresent = head.authorization.isPresent
         if let refusal = connection.refusalOfCredential(authorization, isPresent: isPresent, now: now, keys: &keys) {
@@ -52,6 +63,33 @@ struct Judge {
         if owners == nil, rules.isEmpty { return .accepted }
         let app = app(of: head, in: bytes, credential)
         return verdict(on: bytes.extracting(head.deviceToken(in: bytes)), of: app)
+    }
+
+    /// The verdict on a broadcast, or on a request to the channel service.
+    private mutating func verdictOnChannelRequest(
+        _ head: RequestHead,
+        in bytes: Span<UInt8>,
+        payload: Span<UInt8>,
+        from connection: inout ConnectionState,
+        now: Double
+    ) -> Verdict {
+        guard let route = ChannelRoute(of: head, in: bytes, at: connection.service) else {
+            return .refused(ChannelRoute.refusal(of: head, in: bytes))
+        }
+        if let refusal = channels.refusalOfRoute(route, head, in: bytes) { return .refused(refusal) }
+        let authorization = bytes.extracting(head.authorization.range)
+        let isPresent = head.authorization.isPresent
+        let refusal =
+            connection.refusalOfCredential(authorization, isPresent: isPresent, now: now, keys: &keys)
+            ?? channels.refusal(of: route, head, in: bytes, payload: payload, credential: connection.credential)
+        if let refusal { return .refused(refusal) }
+        let subject = bytes.extracting(head.channelID.isPresent ? head.channelID.range : route.app)
+        guard let rule = rules.rule(for: route.action, subject) else {
+            return channels.carryOut(route, head, in: bytes, payload: payload)
+        }
+        // A request that gets no answer may still have been carried out: that is what makes a lost answer hard.
+        if !rules.isAnswered(rule) { _ = channels.carryOut(route, head, in: bytes, payload: payload) }
+        return .ruled(rule)
     }
 
     /// The verdict on a notification of the binary protocol, whose device token is given in digits.

@@ -17,6 +17,11 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case missingTopic, badTopic, topicDisallowed, topicAddedLater, topicOfOtherKey
     case payloadEmpty, payloadTooLarge, badDeviceToken
     case deviceTokenNotForTopic
+    // Broadcasts and channels.
+    case badChannelPath, methodHasNoChannelAction, badRequestParameters, badRequestID, topicMismatch, appDisallowed
+    case missingChannelID, badChannelID, channelNotRegistered, noChannelToRemove, missingPushType, notLiveActivity
+    case broadcastWithoutExpiration, nothingIsStored, badRequestPayload, startByBroadcast, broadcastTooLarge
+    case missingChannelQueueSize, badStoragePolicy, tooManyChannels
 
     var status: UInt16 { description.status }
     /// Apple's reason; nil for 431, which Apple does not document.
@@ -130,6 +135,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badDeviceToken: (400, "BadDeviceToken", "A device token has 32 to 100 bytes in hexadecimal digits.")
         case .deviceTokenNotForTopic:
             (400, "DeviceTokenNotForTopic", "The device token was first accepted for another topic.")
+        default: descriptionOfChannelRefusal
         }
     }
 

@@ -29,6 +29,8 @@ struct RequestHead: Sendable {
     private(set) var pushType = Part()
     private(set) var topic = Part()
     private(set) var collapseID = Part()
+    private(set) var channelID = Part()
+    private(set) var requestID = Part()
     /// The name of the last field that came more than once.
     private(set) var duplicate: StaticString?
 
@@ -51,6 +53,8 @@ struct RequestHead: Sendable {
         case 13 where name.equals("apns-priority"): Self.set(&priority, value, "apns-priority", &duplicate)
         case 14 where name.equals("apns-push-type"): Self.set(&pushType, value, "apns-push-type", &duplicate)
         case 15 where name.equals("apns-expiration"): Self.set(&expiration, value, "apns-expiration", &duplicate)
+        case 15 where name.equals("apns-channel-id"): Self.set(&channelID, value, "apns-channel-id", &duplicate)
+        case 15 where name.equals("apns-request-id"): Self.set(&requestID, value, "apns-request-id", &duplicate)
         case 16 where name.equals("apns-collapse-id"): Self.set(&collapseID, value, "apns-collapse-id", &duplicate)
         default: break
         }

@@ -1,6 +1,10 @@
 /// What the simulator makes of one request.
 enum Verdict: Sendable, Equatable {
     case accepted
+    /// A good push to a channel.
+    case broadcast
+    /// The channel service has done what was asked.
+    case managed(ChannelReply)
     case refused(Refusal)
     /// The rule with this index applies.
     case ruled(Int)
@@ -16,7 +20,7 @@ enum Verdict: Sendable, Equatable {
         guard case .refused(let refusal) = self else { return nil }
         switch refusal {
         case .duplicateHeaders: return head.duplicate.map { "\($0) came more than once." }
-        case .payloadEmpty: return Self.fault(of: payload)
+        case .payloadEmpty, .badRequestPayload: return Self.fault(of: payload)
         case .invalidPushType, .topicDisallowed:
             guard let rule = PushTypeRule(of: head, in: bytes) else {
                 return "apns-push-type is none of \(PushTypeRule.all.map(\.name.description).joined(separator: ", "))."

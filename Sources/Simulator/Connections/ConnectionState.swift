@@ -12,6 +12,7 @@ struct ConnectionState {
     static let clockSkew = 60.0
 
     let credential: ClientCredential
+    let service: GatewayService
     /// The provider token of each key, the connection's first key first.
     private var accepted: [Accepted] = []
     /// The bytes of the accepted `authorization` value: the same bytes need no second check.
@@ -21,7 +22,10 @@ struct ConnectionState {
     private var topicsOfKey: [[UInt8]] = []
     var requests = 0
 
-    init(credential: ClientCredential) { self.credential = credential }
+    init(credential: ClientCredential, service: GatewayService = .pushes) {
+        self.credential = credential
+        self.service = service
+    }
 
     /// Whether the connection has shown a good credential. Until then it may have one stream.
     var isTrusted: Bool {

@@ -21,9 +21,13 @@ struct ServerState: ~Copyable {
     /// Milliseconds since 1970, read once for each turn of a connection.
     private(set) var now: Int64 = 0
 
-    init(_ configuration: SimulatorConfiguration, deadTokens: DeadTokens?) throws(SimulatorError) {
+    init(
+        _ configuration: SimulatorConfiguration,
+        deadTokens: DeadTokens?,
+        channels: ChannelTable
+    ) throws(SimulatorError) {
         self.configuration = configuration
-        judge = Judge(configuration)
+        judge = Judge(configuration, channels: channels)
         recorder = try Recorder(configuration)
         rules = configuration.answers.map { Answer($0) }
         isSandbox = configuration.environment == .sandbox
@@ -32,7 +36,8 @@ struct ServerState: ~Copyable {
 
     func answer(to verdict: Verdict) -> Answer {
         switch verdict {
-        case .accepted: .accepted
+        case .accepted, .broadcast: .accepted
+        case .managed(let reply): Answer(reply)
         case .refused(let refusal): refusals[Int(refusal.rawValue)]
         case .ruled(let rule): rules[rule]
         }

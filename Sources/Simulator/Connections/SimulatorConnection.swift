@@ -44,12 +44,12 @@ final class SimulatorConnection {
     init(
         number: Int,
         stream: consuming TLSStream,
-        credential: ClientCredential,
+        _ state: ConnectionState,
         server: borrowing ServerState
     ) throws(HTTP2Error) {
         self.number = number
         self.stream = stream
-        state = ConnectionState(credential: credential)
+        self.state = state
         isTrusted = state.isTrusted
         var settings = ServerSettings()
         settings.maxConcurrentStreams = server.streams(isTrusted: isTrusted)
@@ -249,15 +249,18 @@ final class SimulatorConnection {
         var id = exchange(&server.id, with: [])
         defer { server.id = id }
         id.removeAll(keepingCapacity: true)
-        let given = bytes.extracting(head.id.range)
-        if head.id.isPresent, HeaderForm.isCanonicalUUID(given) {
+        let route = ChannelRoute(of: head, in: bytes, at: state.service)
+        let part = route == nil ? head.id : head.requestID
+        let given = bytes.extracting(part.range)
+        if part.isPresent, HeaderForm.isCanonicalUUID(given) {
             id.append(given)
         } else {
             server.ids.append(to: &id)
         }
         if server.recorder.keeps(head, in: bytes) {
             let cause = instead == nil ? verdict.cause(of: head, in: bytes, payload, state.credential) : nil
-            let facts = facts(of: request, server.now, answer, cause ?? answer.detail)
+            var facts = facts(of: request, server.now, answer, cause ?? answer.detail)
+            facts.channelRequest = ChannelRequest(route, head, in: bytes, verdict)
             if isHeld {
                 let body = request.body.bounds
                 judgedRequest = .init(facts: facts, head: head, bytes: bytes.array, payload: body, id: id)
@@ -267,7 +270,7 @@ final class SimulatorConnection {
             judgedDelivery = server.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
         }
         if let deadTokens = server.deadTokens, let seconds = answer.death(now: server.now),
-            let token = Hexadecimal.bytes(of: bytes.extracting(head.deviceToken(in: bytes)))
+            let token = Hexadecimal.bytes(of: bytes.extracting(head.deviceToken(in: bytes))), !token.isEmpty
         {
             let topic = head.topic.isPresent ? bytes.extracting(head.topic.range).array : state.credential.onlyTopic
             deadTokens.list.withLock { $0.add(.init(token: token, topic: topic, seconds: seconds)) }
@@ -275,8 +278,11 @@ final class SimulatorConnection {
         guard let status = answer.status else { return judged }
         if status != 200 { judged.isHead = bytes.extracting(head.method.range).equals("HEAD") }
         server.block.reset(status: status)
-        server.block.append("apns-id", id.span.bytes, indexing: .never)
-        if server.isSandbox {
+        server.block.append(route == nil ? "apns-id" : "apns-request-id", id.span.bytes, indexing: .never)
+        if case .managed(let reply) = verdict, let channel = reply.channelID {
+            server.block.append("apns-channel-id", channel.span.bytes, indexing: .never)
+        }
+        if server.isSandbox, state.service == .pushes {
             id.removeAll(keepingCapacity: true)
             server.ids.append(to: &id)
             server.block.append("apns-unique-id", id.span.bytes, indexing: .never)
@@ -317,7 +323,9 @@ final class SimulatorConnection {
             let bytes = Span<UInt8>(_bytes: bytes)
             let head = RequestHead(fields, in: bytes)
             guard server.recorder.keeps(head, in: bytes) else { return }
-            let facts = facts(of: request, server.now, nil, detail)
+            var facts = facts(of: request, server.now, nil, detail)
+            let route = ChannelRoute(of: head, in: bytes, at: state.service)
+            facts.channelRequest = ChannelRequest(route, head, in: bytes, nil)
             let payload = bytes.extracting(request.body.bounds)
             server.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
         }

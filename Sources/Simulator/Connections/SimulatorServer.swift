@@ -35,9 +35,17 @@ actor SimulatorServer: SimulatorService {
 
     init(_ context: ServiceContext) throws(SimulatorError) {
         self.context = context
-        state = try ServerState(context.configuration, deadTokens: context.deadTokens)
-        // Any certificate may connect: its contents decide what it is for.
-        let tls = try SimulatorError.unavailable {
+        state = try ServerState(
+            context.configuration,
+            deadTokens: context.deadTokens,
+            channels: context.channels
+        )
+        entrance = Entrance(try Self.tls(context))
+    }
+
+    /// Any certificate may connect: its contents decide what it is for.
+    static func tls(_ context: ServiceContext) throws(SimulatorError) -> TLSContext {
+        try SimulatorError.unavailable {
             try TLSContext.server(
                 identity: context.identity,
                 clients: .requested(),
@@ -45,7 +53,6 @@ actor SimulatorServer: SimulatorService {
                 requiresProtocol: context.configuration.isPedantic
             )
         }
-        entrance = Entrance(tls)
     }
 
     var record: (statistics: SimulatorStatistics, deliveries: [Delivery]) {
@@ -54,6 +61,7 @@ actor SimulatorServer: SimulatorService {
         statistics.openConnections = open.count + binaryConnections
         statistics.providerTokens = state.judge.acceptedProviderTokens
         statistics.uncounted = state.judge.uncounted
+        statistics.channels = context.channels.count
         if let counts = state.deadTokens?.list.withLock({ ($0.waiting, $0.sent) }) {
             (statistics.deadTokensWaiting, statistics.deadTokensTold) = counts
         }
@@ -73,10 +81,24 @@ actor SimulatorServer: SimulatorService {
     // MARK: A connection's life
 
     func serve(_ stream: consuming TLSStream, as number: Int) throws {
+        try serve(stream, as: number, .pushes)
+    }
+
+    /// Serves a client of the channel service.
+    func serveChannels(_ stream: consuming TLSStream) throws {
+        try serve(stream, as: entrance.nextNumber(), .channels)
+    }
+
+    private func serve(_ stream: consuming TLSStream, as number: Int, _ service: GatewayService) throws {
         state.readClock()
         let environment = context.configuration.environment
         let credential = ClientCredential(stream.peerCertificate, environment: environment, now: state.now / 1000)
-        let connection = try SimulatorConnection(number: number, stream: stream, credential: credential, server: state)
+        let connection = try SimulatorConnection(
+            number: number,
+            stream: stream,
+            ConnectionState(credential: credential, service: service),
+            server: state
+        )
         opened += 1
         open[number] = Open(connection: connection)
         turn(number)

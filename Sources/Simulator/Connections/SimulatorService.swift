@@ -19,6 +19,7 @@ final class ServiceContext: Sendable {
     let identity: Identity
     let clock: any LimitClock
     let deadTokens: DeadTokens?
+    let channels: ChannelTable
     let distance: Distance?
     let loop: EventLoop
 
@@ -26,12 +27,14 @@ final class ServiceContext: Sendable {
         _ configuration: SimulatorConfiguration,
         _ identity: Identity,
         _ deadTokens: DeadTokens?,
+        _ channels: ChannelTable,
         clock: any LimitClock
     ) throws(SimulatorError) {
         self.configuration = configuration
         self.identity = identity
         self.clock = clock
         self.deadTokens = deadTokens
+        self.channels = channels
         distance = try Distance(configuration.distance, window: configuration.window)
         do {
             loop = try EventLoop(name: "simulator")
@@ -53,10 +56,16 @@ struct Entrance {
     let tls: TLSContext
     /// Nil before the start and after the stop.
     fileprivate(set) var listener: Listener?
-    fileprivate var lastNumber = 0
+    private var lastNumber = 0
     fileprivate var tasks: [Int: Task<Void, Never>] = [:]
 
     init(_ tls: TLSContext) { self.tls = tls }
+
+    /// The number of the next connection.
+    mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
 }
 
 extension SimulatorService {
@@ -94,8 +103,7 @@ extension SimulatorService {
             _ = Socket(owning: descriptor)
             return
         }
-        entrance.lastNumber += 1
-        let number = entrance.lastNumber
+        let number = entrance.nextNumber()
         entrance.tasks[number] = Task {
             do {
                 let stream = try await shakeHands(descriptor)

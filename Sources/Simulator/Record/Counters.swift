@@ -28,6 +28,13 @@ struct Counters {
             rare.requests += 1
             rare.unanswered += 1
         case .accepted: accepted += 1
+        case .broadcast:
+            accepted += 1
+            rare.broadcasts += 1
+        case .managed(let reply):
+            rare.requests += 1
+            rare.channelRequests += 1
+            rare.byStatus[String(reply.status), default: 0] += 1
         case .refused(let refusal): refusals[Int(refusal.rawValue)] += 1
         case .ruled(let rule): ruled[rule] += 1
         }

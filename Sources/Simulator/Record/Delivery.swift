@@ -6,9 +6,9 @@ public struct Delivery: Sendable, Hashable {
     public let connection: Int
     /// Its stream on that connection.
     public let stream: Int32
-    /// The `apns-id` of the answer: the request's own, or one made for it.
+    /// The `apns-id` of the answer: the request's own, or one made for it. The `apns-request-id` of a request about channels.
     public let apnsID: String
-    /// The device token.
+    /// The device token; empty for a request about channels.
     public let token: String
     /// `apns-topic`.
     public let topic: String?
@@ -22,6 +22,11 @@ public struct Delivery: Sendable, Hashable {
     public let collapseID: String?
     /// `authorization`.
     public let authorization: String?
+    /// What a request about channels asks for: `broadcast`, `create`, `read`, `remove` or `list`; nil for a push to a device
+    /// token.
+    public let channelAction: String?
+    /// The channel that it names, or that it has created.
+    public let channel: String?
     /// The body, byte for byte.
     public let payload: [UInt8]
     /// The answer's status; nil where the request was not answered.

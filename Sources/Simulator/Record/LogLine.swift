@@ -20,6 +20,8 @@ struct LogLine {
         var onlyTopic: [UInt8]?
         /// Length and hash of the whole body, where only its beginning was kept.
         var longBody: (count: Int, digest: [UInt8])?
+        /// Set for a request about channels, which has no device token.
+        var channelRequest: ChannelRequest?
     }
 
     private mutating func begin(_ now: Int64, _ connection: Int, _ line: inout [UInt8]) {
@@ -49,8 +51,14 @@ struct LogLine {
         line.appendMember("stream", facts.stream)
         line.appendName("apns_id")
         if id.isEmpty { line.append("null") } else { line.appendQuoted(id) }
-        line.appendName("token")
-        line.appendQuoted(repairing: bytes.extracting(head.deviceToken(in: bytes)))
+        if let request = facts.channelRequest {
+            line.appendMember("request", request.action.rawValue)
+            line.appendMember("app", request.app)
+            line.appendMember("channel", request.channel)
+        } else {
+            line.appendName("token")
+            line.appendQuoted(repairing: bytes.extracting(head.deviceToken(in: bytes)))
+        }
         if let topic = facts.onlyTopic, !head.topic.isPresent {
             line.appendName("topic")
             line.appendQuoted(repairing: topic.span)

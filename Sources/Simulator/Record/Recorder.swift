@@ -83,6 +83,8 @@ struct Recorder: ~Copyable {
             expiration: text(head.expiration, bytes),
             collapseID: text(head.collapseID, bytes),
             authorization: text(head.authorization, bytes),
+            channelAction: facts.channelRequest?.action.rawValue,
+            channel: facts.channelRequest?.channel,
             payload: payload.array,
             status: facts.status.map(Int.init),
             reason: facts.reason

@@ -10,6 +10,12 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var refused = 0
     /// Requests without an answer, because of a rule or a reset, or because they still wait for it.
     public var unanswered = 0
+    /// Broadcasts answered with 200. They are in `delivered`, too.
+    public var broadcasts = 0
+    /// Requests that the channel service has carried out.
+    public var channelRequests = 0
+    /// Channels that exist now.
+    public var channels = 0
     /// Answers by status.
     public var byStatus: [String: Int] = [:]
     /// Answers other than 200 by reason.
@@ -41,6 +47,8 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
 
     enum CodingKeys: String, CodingKey {
         case requests, delivered, refused, unanswered, connections, resets, uncounted
+        case broadcasts, channels
+        case channelRequests = "channel_requests"
         case byStatus = "by_status"
         case byReason = "by_reason"
         case payloadBytes = "payload_bytes"

@@ -26,6 +26,8 @@ import Testing
             expiration: nil,
             collapseID: nil,
             authorization: nil,
+            channelAction: nil,
+            channel: nil,
             payload: Array(payload.utf8),
             status: status,
             reason: reason

@@ -52,7 +52,7 @@ import Testing
         let rules = try ["ab=410", "cd=429*1", "*=503*1"].map { try AnswerRule(parsing: $0) }
         var ruled = SimulatorConfiguration()
         ruled.answers = rules
-        let server = try ServerState(ruled, deadTokens: nil)
+        let server = try ServerState(ruled, deadTokens: nil, channels: ChannelTable())
         let credentials: [ClientCredential] = [
             .providerToken, .certificate(.init(topics: [])), .certificate(.init(topics: ["com.example.app"])),
             .certificate(.init(topics: ["com.example.app", "com.example.app.voip", "com.example.app.location-query"])),

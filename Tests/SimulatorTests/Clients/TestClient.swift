@@ -36,6 +36,8 @@ actor TestClient {
         certificate: IssuedCertificate? = nil,
         trusting root: String? = nil,
         alpn: [String] = ["h2"],
+        port: UInt16? = nil,
+        keeping fields: [String] = ["apns-id", "apns-unique-id"],
         on loop: EventLoop
     ) async throws -> TestClient {
         let identity = try certificate.map { try Identity(certificate: $0.certificate, privateKey: $0.privateKey) }
@@ -44,22 +46,23 @@ actor TestClient {
         let context = try TLSContext.client(identity: identity, trust: trust, alpn: alpn, requiresProtocol: false)
         let stream = try await TLSStream.connect(
             host: "localhost",
-            port: simulator.port,
+            port: port ?? simulator.port,
             context: context,
             connectTimeout: patience,
             handshakeTimeout: patience,
             on: loop
         )
-        let client = try TestClient(stream, loop)
+        let client = try TestClient(stream, keeping: fields, loop)
         try await client.waitForSettings()
         return client
     }
 
-    private init(_ stream: consuming TLSStream, _ loop: EventLoop) throws {
+    private init(_ stream: consuming TLSStream, keeping fields: [String], _ loop: EventLoop) throws {
         self.stream = stream
         self.loop = loop
         var settings = ClientSettings()
-        settings.keptFields = ["apns-id", "apns-unique-id"]
+        settings.keptFields = fields
+        settings.bodyLimit = 1 << 20
         session = try ClientSession(settings)
     }
 
@@ -90,6 +93,9 @@ actor TestClient {
             case "apns-id": block.append("apns-id", value)
             case "apns-push-type": block.append("apns-push-type", value)
             case "apns-priority": block.append("apns-priority", value)
+            case "apns-expiration": block.append("apns-expiration", value)
+            case "apns-channel-id": block.append("apns-channel-id", value)
+            case "apns-request-id": block.append("apns-request-id", value)
             default: block.append("apns-collapse-id", value)
             }
         }

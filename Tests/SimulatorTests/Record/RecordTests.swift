@@ -95,7 +95,9 @@ struct RecordTests {
         #expect(told.byReason == ["BadDeviceToken": 1, "Unregistered": 1])
         #expect(told.payloadBytes == 27)
         let json = told.json
-        #expect(json.hasPrefix(#"{"by_reason":{"BadDeviceToken":1,"Unregistered":1},"by_status":{"200":2,"#))
+        #expect(
+            json.hasPrefix(#"{"broadcasts":0,"by_reason":{"BadDeviceToken":1,"Unregistered":1},"by_status":{"200":2,"#)
+        )
         let read = try JSONDecoder().decode(SimulatorStatistics.self, from: Data(json.utf8))
         #expect(read == told)
     }

@@ -1,0 +1,25 @@
+import CarillonIO
+import CarillonTLS
+
+/// The channel service: a port of its own, as at Apple, whose connections the gateway serves beside its own.
+actor ChannelServer: SimulatorService {
+    nonisolated let context: ServiceContext
+    var entrance: Entrance
+    private let gateway: SimulatorServer
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
+
+    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+        self.context = context
+        self.gateway = gateway
+        entrance = Entrance(try SimulatorServer.tls(context))
+    }
+
+    func failed(_ failure: ConnectionFailure) {
+        gateway.assumeIsolated { $0.failed(failure.of("The channel service")) }
+    }
+
+    func serve(_ stream: consuming TLSStream, as number: Int) async throws {
+        try await gateway.serveChannels(stream)
+    }
+}
