@@ -15,6 +15,13 @@ public protocol Backend: Sendable {
     /// Reads the list of dead tokens of a gateway of the legacy feedback service. Reading clears the gateway's list.
     func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList
 
+    /// Asks a channel service to create, read, remove or list channels.
+    func manage(
+        _ request: ChannelRequest,
+        at gateway: Gateway,
+        with credential: Credential
+    ) async throws(ChannelError) -> ChannelRequest.Answer
+
     /// A backend of the same kind that shares no connection with this one.
     func separate() -> Self
 
@@ -31,6 +38,15 @@ public protocol Backend: Sendable {
 extension Backend {
     /// Does nothing: the first delivery connects.
     public func prepare(for gateway: Gateway, with credential: Credential) async {}
+
+    /// Refuses: the backend manages no channels.
+    public func manage(
+        _ request: ChannelRequest,
+        at gateway: Gateway,
+        with credential: Credential
+    ) async throws(ChannelError) -> ChannelRequest.Answer {
+        throw ChannelError(.unsupported, "This backend manages no channels: use HTTP2Backend.")
+    }
 
     /// Does nothing: the connections close when they have been idle for long enough.
     public func outdate(credential: Credential) async {}

@@ -63,8 +63,16 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// Apple's legacy feedback service for `sandbox`.
     public static let feedbackSandbox = Self(host: "feedback.sandbox.push.apple.com", port: 2196)
 
+    /// Apple's channel service for `production`.
+    public static let channels = Self(host: "api-manage-broadcast.push.apple.com", port: 2196)
+    /// Apple's channel service for `sandbox`.
+    public static let channelsSandbox = Self(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
+
     /// The address as `host:port`.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// The same for a request, where the port of https is left out.
+    var authority: String { port == 443 ? String(description.dropLast(4)) : description }
 }
 
 extension Gateway.Trust {

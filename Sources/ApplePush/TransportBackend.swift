@@ -36,6 +36,15 @@ public struct TransportBackend: Backend {
         try await http2.feedback(from: gateway, with: credential)
     }
 
+    /// Asks a channel service, which is there for HTTP/2 only.
+    public func manage(
+        _ request: ChannelRequest,
+        at gateway: Gateway,
+        with credential: Credential
+    ) async throws(ChannelError) -> ChannelRequest.Answer {
+        try await http2.manage(request, at: gateway, with: credential)
+    }
+
     /// A backend of the same kind with connections of its own.
     public func separate() -> Self { Self(http2: http2.separate(), binary: binary.separate()) }
 

@@ -31,6 +31,19 @@ extension APNs {
             return outcomes
         }
 
+        func manage(_ request: ChannelRequest) async throws(ChannelError) -> ChannelRequest.Answer {
+            guard isSingleUse else { return try await backend.manage(request, at: gateway, with: credential) }
+            let own = backend.separate()
+            do {
+                let answer = try await own.manage(request, at: gateway, with: credential)
+                await own.shutdown()
+                return answer
+            } catch {
+                await own.shutdown()
+                throw error
+            }
+        }
+
         func feedback() async throws(PushError) -> FeedbackList {
             try await backend.feedback(from: gateway, with: credential)
         }

@@ -1,7 +1,7 @@
 extension APNs {
     /// One push of a message: to whom it went, and what became of it.
     public struct Push: Sendable {
-        /// The device token.
+        /// The device token, or the channel's id.
         public let token: String
 
         /// The identity that it carried: the header `apns-id`.
@@ -36,9 +36,18 @@ extension APNs {
             message.tokens.indices.map { Self(to: message.tokens[$0], of: message, outcomes, at: $0) }
         }
 
+        /// The push to a channel.
+        init(to channel: ChannelID, as message: Message, _ outcomes: Outcomes) {
+            self.init(to: channel.description, as: message.pushID(for: channel.hexadecimal), outcomes, at: 0)
+        }
+
         private init(to token: String, of message: Message, _ outcomes: Outcomes, at position: Int) {
+            self.init(to: token, as: message.pushID(for: token), outcomes, at: position)
+        }
+
+        private init(to token: String, as id: PushID, _ outcomes: Outcomes, at position: Int) {
             self.token = token
-            id = message.pushID(for: token)
+            self.id = id
             outcome = outcomes[position]
             reason = outcome.verdict == .rejected ? outcomes.text(of: outcome.reason) : nil
             uniqueID = outcomes.uniqueID(at: position)

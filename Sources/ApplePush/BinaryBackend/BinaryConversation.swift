@@ -77,6 +77,9 @@ final class BinaryConversation: Conversation {
     private func submit(_ position: Int, of run: DeliveryRun) {
         let push = run.push(at: position)
         let format = configuration.format
+        guard run.batch.pushType(of: position) != .channel else {
+            return deliveries.end(push, Outcome(.rejected, reason: Reason(name: "InvalidPushType") ?? .none))
+        }
         if let length = format.append(position, of: run.batch, identifier: window.next, to: &output) {
             window.append(push, length: length)
         } else {

@@ -101,6 +101,12 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         if case .certificate(let identity) = kind { identity } else { nil }
     }
 
+    /// The provider token of a signing key; nil for a certificate.
+    func providerToken(refusing refused: ProviderToken?) async throws(PushError) -> ProviderToken? {
+        guard case .providerToken(let tokens) = kind else { return nil }
+        return try await tokens.current(refusing: refused)
+    }
+
     /// The topic of messages of that type that name none: the certificate's own, if it contains it.
     func topic(for type: PushType) -> String? {
         guard let bundleID = facts.topics.first else { return nil }

@@ -7,6 +7,7 @@ package import CarillonIO
 public final class HTTP2Backend: Backend {
     private let configuration: HTTP2Configuration
     private let pools: ConnectionPools
+    private let channelLines: ChannelLines
 
     /// A backend that makes connections and threads when something is sent.
     public convenience init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
@@ -24,6 +25,7 @@ public final class HTTP2Backend: Backend {
         ) { gateway in
             HTTP2Wire(gateway, configuration)
         }
+        channelLines = ChannelLines(configuration, beside: pools)
     }
 
     /// Sends every push of the batch, on those terms.
@@ -54,17 +56,35 @@ public final class HTTP2Backend: Backend {
         return FeedbackList(source)
     }
 
+    /// Asks a channel service, on a connection that is kept for further requests.
+    public func manage(
+        _ request: ChannelRequest,
+        at gateway: Gateway,
+        with credential: Credential
+    ) async throws(ChannelError) -> ChannelRequest.Answer {
+        try await channelLines.ask(request, of: gateway, with: credential)
+    }
+
     /// A backend with the same configuration and connections of its own.
     public func separate() -> HTTP2Backend { HTTP2Backend(configuration, loops: pools.sharedLoops) }
 
     /// Closes connections that have been idle for longer than this.
-    public func outdate(idle: Duration) async { await pools.outdate(idle: idle) }
+    public func outdate(idle: Duration) async {
+        await channelLines.outdate(idle: idle)
+        await pools.outdate(idle: idle)
+    }
 
     /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.
-    public func outdate(credential: Credential) async { await pools.outdate(credential: credential) }
+    public func outdate(credential: Credential) async {
+        await channelLines.outdate(credential: credential)
+        await pools.outdate(credential: credential)
+    }
 
     /// Closes every connection and ends the threads. Pushes that have not ended end at once.
-    public func shutdown() async { await pools.shutdown() }
+    public func shutdown() async {
+        await channelLines.shutdown()
+        await pools.shutdown()
+    }
 
     package var traffic: Traffic { pools.traffic }
 }
@@ -76,8 +96,7 @@ struct HTTP2Wire: Wire {
     private let configuration: HTTP2Configuration
 
     init(_ gateway: Gateway, _ configuration: HTTP2Configuration) {
-        // The port of https is left out.
-        authority = gateway.port == 443 ? String(gateway.description.dropLast(4)) : gateway.description
+        authority = gateway.authority
         self.configuration = configuration
     }
 

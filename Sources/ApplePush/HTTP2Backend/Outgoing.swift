@@ -12,6 +12,8 @@ struct Outgoing {
     private var fieldsID: FieldsID?
     private var bodyID: BodyID?
     private var id: [UInt8] = []
+    /// The heading is one for channels, whose requests name the channel in a field and not in the path.
+    private var isForChannels = false
 
     init(authority: String, token: ProviderToken?) {
         self.authority = authority
@@ -31,7 +33,7 @@ struct Outgoing {
         to session: ClientSession
     ) throws(HTTP2Error) -> Submission {
         let push = run.batch.pushes[position]
-        if push.heading != heading || run.serial != delivery { try turn(to: push.heading, of: run, in: session) }
+        if push.heading != heading || run.serial != delivery { try turn(to: push, of: run, in: session) }
         guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
         id.removeAll(keepingCapacity: true)
         push.id.write(into: &id)
@@ -39,7 +41,7 @@ struct Outgoing {
         // Spans of arrays that stay alive and unchanged through the call.
         return try unsafe session.submit(
             fieldsID,
-            pathSuffix: bytes.span.bytes.extracting(push.token.range),
+            pathSuffix: bytes.span.bytes.extracting(isForChannels ? 0..<0 : push.token.range),
             varying: id.span.bytes,
             body: bodyID,
             tag: tag
@@ -47,13 +49,21 @@ struct Outgoing {
     }
 
     /// The next pushes carry another message. Its header fields are often those of the previous one.
-    private mutating func turn(to number: Int32, of run: DeliveryRun, in session: ClientSession) throws(HTTP2Error) {
+    private mutating func turn(
+        to push: PushBatch.Push,
+        of run: DeliveryRun,
+        in session: ClientSession
+    ) throws(HTTP2Error) {
+        let number = push.heading
         let isSameDelivery = run.serial == delivery
         // If this throws, the next push must come here again.
         delivery = nil
         let heading = run.batch.headings[Int(number)]
-        if !isSameDelivery || heading.fields != fieldsNumber {
-            let fields = PushFields(run.batch.fields[Int(heading.fields)], in: run.batch.bytes, token: token)
+        let shared = run.batch.fields[Int(heading.fields)]
+        isForChannels = shared.pushType == .channel
+        if !isSameDelivery || heading.fields != fieldsNumber || isForChannels {
+            let channel = isForChannels ? push.token : nil
+            let fields = PushFields(shared, in: run.batch.bytes, channel: channel, token: token)
             if fields != self.fields {
                 let block = try session.addFields(fields.block(authority: authority))
                 if let old = fieldsID { session.release(old) }
@@ -66,7 +76,8 @@ struct Outgoing {
         let bytes = run.batch.bytes
         // A span of an array that stays alive and unchanged through the call.
         bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
-        self.heading = number
+        // Each push to a channel has fields of its own.
+        self.heading = isForChannels ? -1 : number
         delivery = run.serial
     }
 }
@@ -78,9 +89,12 @@ struct PushFields: Equatable {
     private let expiration: Int64?
     private let priority: UInt8?
     private let pushType: PushType
+    /// The id of the channel, for a push to one.
+    private let channel: [UInt8]
     private let token: ProviderToken?
 
-    init(_ fields: PushBatch.Fields, in bytes: [UInt8], token: ProviderToken?) {
+    init(_ fields: PushBatch.Fields, in bytes: [UInt8], channel: PushBatch.Extent?, token: ProviderToken?) {
+        self.channel = channel.map { ChannelID.bytes(ofHexadecimal: bytes[$0.range]) } ?? []
         topic = Array(bytes[fields.topic.range])
         collapseID = Array(bytes[fields.collapseID.range])
         expiration = fields.expiration
@@ -92,6 +106,7 @@ struct PushFields: Equatable {
     /// Fields that repeat are indexed. Fields that rarely repeat would evict them from the compression table, and a provider
     /// token is a secret that does not belong there. Apple asks for the same.
     func block(authority: String) -> HeaderBlock {
+        if pushType == .channel { return channelBlock(authority: authority) }
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
         // Spans of arrays that stay alive and unchanged through the calls.
@@ -101,6 +116,20 @@ struct PushFields: Equatable {
         if let expiration = self.expiration { block.append("apns-expiration", String(expiration), indexing: .never) }
         if !collapseID.isEmpty { unsafe block.append("apns-collapse-id", collapseID.span.bytes, indexing: .never) }
         block.appendVarying("apns-id")
+        return block
+    }
+
+    /// A channel's push has no topic, and must have an expiry.
+    private func channelBlock(authority: String) -> HeaderBlock {
+        let path = "/4/broadcasts/apps/\(String(decoding: topic, as: UTF8.self))"
+        var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: path)
+        if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
+        // A span of an array that stays alive and unchanged through the call.
+        unsafe block.append("apns-channel-id", channel.span.bytes, indexing: .never)
+        block.append("apns-push-type", PushType.liveActivity.name)
+        if let priority = self.priority { block.append("apns-priority", String(priority)) }
+        block.append("apns-expiration", String(expiration ?? 0), indexing: .never)
+        block.appendVarying("apns-request-id")
         return block
     }
 }

@@ -8,7 +8,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         var priority: APNs.Priority?
     }
 
-    /// The eleven types of Apple's table.
+    /// The eleven types of Apple's table, and one for pushes to channels, which only this package knows.
     static let table: [Row] = [
         Row(name: "alert", suffix: "", payloadLimit: 4096),
         Row(name: "background", suffix: "", payloadLimit: 4096, priority: .conservesPower),
@@ -21,6 +21,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         Row(name: "pushtotalk", suffix: ".voip-ptt", payloadLimit: 4096),
         Row(name: "voip", suffix: ".voip", payloadLimit: 5120),
         Row(name: "widgets", suffix: ".push-type.widgets", payloadLimit: 4096),
+        Row(name: "channel", suffix: "", payloadLimit: 5120),
     ]
 
     /// The type's place in the table; beyond it, among the custom types.
@@ -32,6 +33,12 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     /// The type of that name, or nil if it is none of Apple's eleven.
     public init?(name: String) {
+        guard let type = Self(stored: name), type != .channel else { return nil }
+        self = type
+    }
+
+    /// The same for a name in the queue, which may be that of a push to a channel.
+    package init?(stored name: String) {
         guard let index = Self.table.firstIndex(where: { $0.name == name }) else { return nil }
         self.index = UInt8(index)
     }
@@ -59,8 +66,12 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// A change of what a widget shows.
     public static let widgets = Self(10)
 
+    /// An update of the Live Activities that follow a channel. Its token is `ChannelID.hexadecimal`, its topic the bundle
+    /// identifier; the request is another one, of the push type `liveactivity`.
+    package static let channel = Self(11)
+
     /// Apple's eleven types.
-    public static var all: [Self] { table.indices.map { Self(UInt8($0)) } }
+    public static var all: [Self] { table.indices.map { Self(UInt8($0)) }.filter { $0 != channel } }
 
     /// The value of the header.
     public var name: String { row.name }

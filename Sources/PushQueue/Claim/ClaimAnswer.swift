@@ -154,7 +154,7 @@ extension ClaimedJobs {
         )
         waited(since: try rows.timestamp(row, .createdAt), attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, .priority)
-        let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(name: $0) } ?? .alert
+        let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(stored: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withText(row, .topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
             try rows.withText(row, .collapseID, else: []) { collapseID in

@@ -1,0 +1,139 @@
+import CarillonIO
+
+/// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time, and is kept for
+/// the next one.
+final class ChannelLines: Sendable {
+    private struct Key: Hashable {
+        let gateway: Gateway
+        let credential: [UInt8]
+    }
+
+    private struct State {
+        var idle: [Key: [ChannelConnection]] = [:]
+        var isShutDown = false
+    }
+
+    private let configuration: HTTP2Configuration
+    private let pools: ConnectionPools
+    private let state = Guarded(State())
+
+    /// - Parameter pools: Those of the backend, whose loops it uses.
+    init(_ configuration: HTTP2Configuration, beside pools: ConnectionPools) {
+        self.configuration = configuration
+        self.pools = pools
+    }
+
+    /// A request that was surely not processed is repeated once on another connection, and so is one whose provider token was
+    /// too old, or whose app the connection does not know.
+    func ask(
+        _ request: ChannelRequest,
+        of gateway: Gateway,
+        with credential: Credential
+    ) async throws(ChannelError) -> ChannelRequest.Answer {
+        let key = Key(gateway: gateway, credential: credential.digest)
+        var refused: ProviderToken?
+        var isRepeated = false
+        while true {
+            let token: ProviderToken?
+            let connection: ChannelConnection
+            do throws(PushError) {
+                token = try await credential.providerToken(refusing: refused)
+                connection = try await line(key, gateway, credential)
+            } catch {
+                throw ChannelError(.unsent, error.message, underlying: error)
+            }
+            let wasUsed = await connection.isUsed
+            let ending = await connection.ask(request, with: token)
+            switch ending {
+            case .answered(.success(let answer)):
+                await giveBack(connection, key)
+                return answer
+            case .answered(.failure(let error)):
+                guard error.asksForAnotherConnection else {
+                    await giveBack(connection, key)
+                    throw error
+                }
+                await connection.close()
+                let isOld = error.reason == "ExpiredProviderToken"
+                guard !isRepeated, isOld ? token != nil : wasUsed else { throw error }
+                if isOld { refused = token }
+            case .unsent(let error):
+                await connection.close()
+                guard !isRepeated else { throw error }
+            case .unknown(let error):
+                await connection.close()
+                throw error
+            }
+            isRepeated = true
+        }
+    }
+
+    private func line(
+        _ key: Key,
+        _ gateway: Gateway,
+        _ credential: Credential
+    ) async throws(PushError) -> ChannelConnection {
+        while let connection = state.withLock({ $0.idle[key]?.popLast() }) {
+            if await connection.isUsable() { return connection }
+            await connection.close()
+        }
+        let loop = try pools.loop()
+        return try await ChannelConnection.open(to: gateway, with: credential, configuration, on: loop, of: pools)
+    }
+
+    private func giveBack(_ connection: ChannelConnection, _ key: Key) async {
+        let isKept = state.withLock { state in
+            if !state.isShutDown { state.idle[key, default: []].append(connection) }
+            return !state.isShutDown
+        }
+        if !isKept { await connection.close() }
+    }
+
+    /// Closes connections that have been idle for longer than this.
+    func outdate(idle: Duration) async {
+        let all = state.withLock { state in
+            defer { state.idle = [:] }
+            return state.idle
+        }
+        for (key, connections) in all {
+            for connection in connections {
+                if MonotonicInstant.now - (await connection.idleSince) > idle {
+                    await connection.close()
+                } else {
+                    await giveBack(connection, key)
+                }
+            }
+        }
+    }
+
+    /// Closes the idle connections of a credential.
+    func outdate(credential: Credential) async {
+        let old = state.withLock { state in
+            let keys = state.idle.keys.filter { $0.credential == credential.digest }
+            return keys.flatMap { state.idle.removeValue(forKey: $0) ?? [] }
+        }
+        for connection in old { await connection.close() }
+    }
+
+    /// Closes every connection. None is opened afterwards, because the pools give no loop.
+    func shutdown() async {
+        let all = state.withLock { state in
+            state.isShutDown = true
+            defer { state.idle = [:] }
+            return state.idle.values.flatMap(\.self)
+        }
+        for connection in all { await connection.close() }
+    }
+}
+
+extension ChannelError {
+    /// Whether the connection is of no more use, as the table of reasons has it.
+    fileprivate var asksForAnotherConnection: Bool {
+        guard let reason, let known = Reason(name: reason) else { return false }
+        return switch known.action(status: UInt16(clamping: status)) {
+        case .replaceConnection, .renewProviderToken, .failTopic: true
+        case .keepProviderToken, .pauseCredential: true
+        default: false
+        }
+    }
+}
