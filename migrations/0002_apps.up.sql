@@ -58,6 +58,8 @@ CREATE TABLE carillon.apps (
     gateway_ca       text,
     feedback_gateway text,
     feedback_error   text,
+    channel_gateway  text,
+    sweep_channels   boolean NOT NULL DEFAULT false,
     paused           boolean NOT NULL DEFAULT false,
     paused_reason    text,
     max_rate         integer,
@@ -71,6 +73,7 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
     CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
     CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
+    CONSTRAINT apps_channel_gateway_is_300_bytes_at_most CHECK (octet_length(channel_gateway) <= 300),
     -- Enough for all authorities that a system trusts.
     CONSTRAINT apps_gateway_ca_is_256_kb_at_most CHECK (octet_length(gateway_ca) <= 262144),
     CONSTRAINT apps_topic_is_visible_ascii CHECK (topic ~ '^[!-~]{1,255}$'),
@@ -78,9 +81,11 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_protocol_is_known CHECK (protocol IN ('http2', 'binary')),
     CONSTRAINT apps_gateway_is_host_and_port CHECK (gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
     CONSTRAINT apps_gateway_ca_has_a_gateway CHECK (
-        gateway_ca IS NULL OR gateway IS NOT NULL OR feedback_gateway IS NOT NULL),
+        gateway_ca IS NULL OR num_nonnulls(gateway, feedback_gateway, channel_gateway) > 0),
     CONSTRAINT apps_feedback_gateway_is_host_and_port CHECK (
         feedback_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+    CONSTRAINT apps_channel_gateway_is_host_and_port CHECK (
+        channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
     CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0)
 );
@@ -95,9 +100,12 @@ COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
-    'the root certificate to trust for both gateways, as PEM; null: the system''s';
+    'the root certificate to trust for the gateways set here, as PEM; null: the system''s';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS 'host:port of the legacy feedback service';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
+COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
+COMMENT ON COLUMN carillon.apps.sweep_channels IS
+    'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
@@ -117,6 +125,61 @@ CREATE TABLE carillon.holds (
     next_try_at timestamptz,
     worker_id   bigint  -- the hold ends with this worker
 );
+
+CREATE TABLE carillon.channels (
+    app_id       integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
+    reference    text,
+    policy       smallint NOT NULL,
+    channel_id   text,
+    state        text NOT NULL DEFAULT 'requested',
+    last_error   text,
+    requested_at timestamptz NOT NULL DEFAULT now(),
+    created_at   timestamptz,
+    -- Each request to Apple has a number: what an earlier one brought is not recorded.
+    attempts     integer NOT NULL DEFAULT 0,
+    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known
+    next_try_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, reference),
+    CONSTRAINT channels_reference_has_1_to_255_bytes CHECK (octet_length(reference) BETWEEN 1 AND 255),
+    CONSTRAINT channels_policy_is_known CHECK (policy IN (0, 1)),
+    CONSTRAINT channels_state_is_known CHECK (state IN ('requested', 'ready', 'failed', 'missing', 'removing')),
+    CONSTRAINT channels_channel_id_is_visible_ascii CHECK (channel_id ~ '^[!-~]{1,255}$')
+);
+CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
+CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
+COMMENT ON TABLE carillon.channels IS
+    'The channels of apps, by reference. request_channel adds a row, a worker has Apple make the channel.';
+COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.channels.reference IS 'your own name of the channel';
+COMMENT ON COLUMN carillon.channels.policy IS
+    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; fixed for ever';
+COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of it, which the app on a device subscribes to';
+COMMENT ON COLUMN carillon.channels.state IS
+    'requested; ready; failed: Apple refused to make it; missing: Apple no longer has it; removing';
+COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple failed; null: it did not';
+COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
+COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple made it';
+COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple were begun';
+COMMENT ON COLUMN carillon.channels.is_asked IS
+    'whether a request to Apple has begun whose outcome is not known';
+COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while it is requested or removing';
+
+-- Channels that Apple has and no row of channels. Apple tells neither who made a channel nor when, and another database or
+-- a person may use the same app.
+CREATE TABLE carillon.stray_channels (
+    app_id        integer CONSTRAINT stray_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    channel_id    text,
+    is_ours       boolean NOT NULL DEFAULT false,
+    first_seen_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, channel_id)
+);
+COMMENT ON TABLE carillon.stray_channels IS
+    'Channels that Apple has and that are not in channels, as sync last saw them.';
+COMMENT ON COLUMN carillon.stray_channels.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.stray_channels.channel_id IS 'Apple''s id of it';
+COMMENT ON COLUMN carillon.stray_channels.is_ours IS
+    'whether a worker of this database has made it, and its record came too late; it is removed';
+COMMENT ON COLUMN carillon.stray_channels.first_seen_at IS 'when it was first seen';
 
 -- Isolated roles and the apps that they see. isolate_app() writes it.
 CREATE TABLE carillon.app_roles (

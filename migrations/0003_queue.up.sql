@@ -245,6 +245,7 @@ CREATE TABLE carillon.fleet_tasks (
     every    interval NOT NULL,
     held_by  bigint  -- the worker that does it now; once it is dead, another does the task
 );
-INSERT INTO carillon.fleet_tasks (name, every) VALUES ('maintain', '1 hour'), ('feedback', '10 minutes');
+INSERT INTO carillon.fleet_tasks (name, every) VALUES
+    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

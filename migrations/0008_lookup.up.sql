@@ -83,4 +83,15 @@ LANGUAGE sql STABLE AS $$
     WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
 
+-- The id of the channel of a push of the type channel, from its token; any other token stays as it is. Thirty-two random
+-- bytes are never all characters of base64.
+CREATE FUNCTION carillon.token_text(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>=) 32
+            AND token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9d]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+$'
+        THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
+$$;
+COMMENT ON FUNCTION carillon.token_text IS
+    'A token for people: the id of a channel for what was published to one; any other token is unchanged.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'lookup');

@@ -339,10 +339,10 @@ BEGIN
                 AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
         FROM (
-            SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
+            SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
             FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
             UNION ALL
-            SELECT u.token, CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
+            SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
                 o.last_status, o.last_reason, o.run_at
             FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o
             CROSS JOIN LATERAL unnest(o.tokens) AS u(token)

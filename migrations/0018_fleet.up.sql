@@ -178,4 +178,88 @@ BEGIN
 END
 $$;
 
+-- What workers do with requests about channels.
+
+-- Takes requests that are due, each for a minute.
+CREATE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
+    app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer, is_repeated boolean
+)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH due AS (
+        SELECT c.app_id, c.reference, c.is_asked FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
+        WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+        ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
+    UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
+    FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
+    RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts, d.is_asked
+$$;
+
+-- Records a channel that Apple has made. False: the request was taken by another worker meanwhile, which has another made.
+CREATE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
+        RETURN true;  -- recorded before, by a statement whose answer was lost
+    END IF;
+    UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
+        is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_made.reference AND c.attempts = attempt AND c.channel_id IS NULL
+        AND c.state IN ('requested', 'removing');
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    INSERT INTO carillon.stray_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
+    RETURN false;
+END
+$$;
+
+-- Records that a request failed. Null for `again`: Apple will never do it.
+CREATE FUNCTION carillon.channel_failed(
+    app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
+) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
+        next_try_at = now() + coalesce(again, interval '1 hour'),
+        state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt
+$$;
+
+-- Apple has removed the channel, or never had it.
+CREATE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    DELETE FROM carillon.channels c
+    WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
+$$;
+
+-- Compares Apple's list with the table. Channels that were recorded after `listed_at` may not be in the list.
+CREATE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
+    channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
+    WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)
+        AND coalesce(c.created_at, c.requested_at) < listed_at;
+    UPDATE carillon.channels c SET state = 'ready', last_error = NULL
+    WHERE c.app_id = app AND c.state = 'missing' AND c.channel_id = ANY (listed);
+    DELETE FROM carillon.stray_channels s
+    WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
+        OR EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = s.channel_id));
+    INSERT INTO carillon.stray_channels (app_id, channel_id)
+    SELECT app, l.id FROM unnest(listed) AS l(id)
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = l.id)
+    ON CONFLICT DO NOTHING;
+    RETURN QUERY
+    SELECT c.channel_id, c.reference, c.state, NULL::boolean, NULL::timestamptz FROM carillon.channels c
+    WHERE c.app_id = app
+    UNION ALL
+    SELECT s.channel_id, NULL, 'unknown', s.is_ours, s.first_seen_at FROM carillon.stray_channels s
+    WHERE s.app_id = app
+    ORDER BY 2, 1;
+END
+$$;
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (18, 'fleet');

@@ -1,3 +1,348 @@
 -- Channels of APNs, and what is published to them.
+--
+-- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
+-- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that nobody knows: see
+-- stray_channels.
+
+-- Requests a channel, and returns its reference. A channel that exists or is requested already stays as it is.
+CREATE FUNCTION carillon.request_channel(
+    app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT integer := 10000;
+    target carillon.apps;
+    known carillon.channels;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a
+    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF target.protocol <> 'http2' THEN
+        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || target.protocol);
+    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
+        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
+    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
+    ELSE
+        SELECT c.* INTO known FROM carillon.channels c
+        WHERE c.app_id = target.id AND c.reference = request_channel.reference FOR UPDATE;
+        IF known.state IN ('requested', 'ready') AND known.policy <> policy THEN
+            refusal := carillon.refusal('policy', format('%s, which the channel %s has', known.policy, quote_literal(reference)),
+                policy::text, 'The policy of a channel cannot change: request another one.');
+        ELSIF known.state = 'removing' THEN
+            refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
+                'Request it again when it is gone.', '55000');
+        ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
+            refusal := carillon.refusal('app', 'an app with fewer than 10000 channels, which is Apple''s limit',
+                quote_literal(app), 'Remove channels that are not needed.', '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
+    ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
+        created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
+    WHERE c.state IN ('failed', 'missing');
+    RETURN reference;
+END
+$$;
+COMMENT ON FUNCTION carillon.request_channel IS
+    'Requests a channel, which a worker has Apple make. Returns its reference; the id is in channels, or what channel() returns.';
+
+-- Records a channel that was made without request_channel, as in Apple's console.
+CREATE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer := (SELECT a.id FROM carillon.apps a
+        WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true)));
+    refusal carillon.refusal;
+BEGIN
+    IF target IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
+        refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
+    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
+        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
+    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
+    ELSIF EXISTS (SELECT FROM carillon.channels c
+        WHERE c.app_id = target AND (c.reference = record_channel.reference OR c.channel_id = record_channel.channel_id))
+    THEN
+        refusal := carillon.refusal('channel_id', 'a channel and a reference that are not recorded yet',
+            quote_literal(channel_id) || ' and ' || quote_literal(reference), NULL, '23505');
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
+    VALUES (target, reference, policy, channel_id, 'ready');
+    DELETE FROM carillon.stray_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
+END
+$$;
+COMMENT ON FUNCTION carillon.record_channel IS
+    'Records a channel that was made elsewhere, such as in Apple''s console, so that publish knows it.';
+
+-- The channel with that reference or id, of one app or of whichever has it. Internal: it returns what it refuses.
+CREATE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    matches carillon.channels[];
+    mine CONSTANT integer[] := carillon.apps_of_caller();
+BEGIN
+    IF app IS NOT NULL THEN
+        target := (SELECT a.id FROM carillon.apps a
+            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        IF target IS NULL THEN
+            refusal := carillon.unknown_app(app);
+            RETURN;
+        END IF;
+    END IF;
+    -- A reference comes before another channel's id.
+    matches := ARRAY(SELECT c FROM carillon.channels c
+        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
+            AND (c.reference = channel OR c.channel_id = channel)
+        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
+    IF cardinality(matches) = 0 THEN
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+            'Request one with carillon.request_channel, or record one of Apple''s with carillon.record_channel.', '42704');
+    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+    ELSE
+        known := matches[1];
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+
+-- Apple's id of a channel. With `wait`, it waits until a worker has had the channel made; null: that took longer. Each look
+-- sees what was committed before it, which needs the isolation level READ COMMITTED.
+CREATE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record;
+    ends CONSTANT timestamptz := clock_timestamp() + wait;
+BEGIN
+    LOOP
+        answer := carillon.find_channel(app, reference);
+        IF (answer.refusal).message IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+                COLUMN = (answer.refusal).argument, HINT = coalesce((answer.refusal).hint, 'Pass the argument app.');
+        END IF;
+        CASE (answer.known).state
+            WHEN 'ready' THEN RETURN (answer.known).channel_id;
+            WHEN 'failed', 'missing' THEN
+                RAISE EXCEPTION 'the channel % is %: %', quote_literal(reference), (answer.known).state,
+                    coalesce((answer.known).last_error, 'the reason is not known')
+                USING ERRCODE = 'object_not_in_prerequisite_state',
+                    HINT = 'Mend that, and request it again with carillon.request_channel.';
+            ELSE NULL;
+        END CASE;
+        IF wait IS NULL OR clock_timestamp() >= ends THEN
+            RETURN NULL;
+        ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE EXCEPTION 'argument "wait" needs the isolation level READ COMMITTED'
+            USING ERRCODE = 'feature_not_supported', COLUMN = 'wait',
+                HINT = 'At any other, a transaction never sees what a worker records.';
+        ELSIF (SELECT c.xmin::text::bigint = pg_current_xact_id_if_assigned()::text::bigint % 4294967296
+            FROM carillon.channels c WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference))
+        THEN
+            RAISE EXCEPTION 'argument "wait" needs a channel whose request is committed'
+            USING ERRCODE = 'object_not_in_prerequisite_state', COLUMN = 'wait',
+                HINT = 'Commit after carillon.request_channel: no worker sees the request before.';
+        END IF;
+        PERFORM pg_sleep(least(0.1, greatest(0.001, extract(epoch FROM ends - clock_timestamp()))));
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.channel IS
+    'Apple''s id of a channel. With wait, waits so long for a worker to have it made; null: it is not ready.';
+
+-- Requests that a channel be removed. A channel that Apple never made is removed at once.
+CREATE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record := carillon.find_channel(coalesce(app, ''), channel);
+BEGIN
+    IF (answer.refusal).message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+            COLUMN = (answer.refusal).argument, HINT = (answer.refusal).hint;
+    END IF;
+    DELETE FROM carillon.channels c
+    WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
+        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
+    UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
+        -- A request that is under way ends first.
+        next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
+    WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
+END
+$$;
+COMMENT ON FUNCTION carillon.remove_channel IS
+    'Requests that a channel be removed, by its reference or id: a worker has Apple remove it, and deletes its row.';
+
+-- What is published to a channel.
+
+-- The arguments of publish.
+CREATE TYPE carillon.publication AS (
+    app             text,
+    channel         text,
+    content_state   jsonb,
+    event           text,
+    alert           text,
+    alert_type      regtype,  -- the type of the argument
+    stale_date      timestamptz,
+    dismissal_date  timestamptz,
+    relevance_score double precision,
+    sound           text,
+    aps             jsonb,
+    stamp           timestamptz,
+    priority        bigint,
+    expires_at      timestamptz,
+    run_at          timestamptz,
+    lane            bigint,
+    reference       text,
+    dedupe_key      text,
+    dedupe_for      interval,
+    on_unknown      text,
+    on_duplicate    text
+);
+
+-- Stores what is published as one job with the type channel, whose token names the channel: see token_text(). It is raised
+-- here what is refused, so that the error has one line of context without a list of twenty types.
+CREATE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
+    refusal carillon.refusal := answer.refusal;
+    made carillon.draft;
+    m carillon.message_arguments;
+    stamp CONSTANT timestamptz := coalesce(p.stamp, clock_timestamp());
+    -- Apple stores a message for eight hours at most.
+    storage CONSTANT interval := interval '8 hours';
+    id bigint;
+    holder bigint;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF (answer.known).state <> 'ready' THEN
+        refusal := carillon.refusal('channel', 'a channel that is ready',
+            format('%L, which is %s', p.channel, (answer.known).state), CASE (answer.known).state
+                WHEN 'requested' THEN 'A worker has it made: wait with carillon.channel(reference, wait => ''30 seconds'').'
+                ELSE coalesce((answer.known).last_error, 'Request it again with carillon.request_channel.') END, '55000');
+    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
+        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
+            CASE p.event WHEN 'start' THEN 'Apple starts no Live Activity by a channel: use carillon.start_activity.' END);
+    ELSIF jsonb_typeof(p.content_state) <> 'object' OR p.content_state IS NULL AND p.event = 'update' THEN
+        refusal := carillon.refusal('content_state', 'a JSON object', p.content_state::text);
+    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
+    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
+    ELSIF NOT isfinite(stamp) OR stamp < timestamptz 'epoch' THEN
+        refusal := carillon.refusal('timestamp', 'a time from 1970 on', quote_literal(stamp));
+    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
+        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
+            'Apple delivers its messages at once or never.');
+    ELSIF p.priority NOT IN (10, 5) THEN
+        refusal := carillon.refusal('priority', '10 or 5', p.priority::text);
+    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
+        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
+    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
+        refusal := carillon.refusal('aps', 'members that no argument has', p.aps::text,
+            'Use the arguments timestamp, event, content_state and dismissal_date.');
+    ELSE
+        m.app := p.app;
+        m.aps := jsonb_build_object('timestamp', floor(extract(epoch FROM stamp))::bigint, 'event', p.event)
+            || CASE WHEN p.content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', p.content_state) END
+            || CASE WHEN p.dismissal_date IS NULL THEN '{}'
+                ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
+            || coalesce(p.aps, '{}');
+        IF p.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
+            m.alert_json := p.alert::jsonb;
+        ELSE
+            m.alert := p.alert;
+        END IF;
+        m.sound := p.sound;
+        m.stale_date := p.stale_date;
+        m.relevance_score := p.relevance_score;
+        -- An update that alerts is for now; others leave the time to the device, and do not count against its budget.
+        m.priority := coalesce(p.priority, CASE WHEN p.alert IS NULL THEN 5 ELSE 10 END);
+        m.expires_at := p.expires_at;
+        m.run_at := p.run_at;
+        m.lane := p.lane;
+        m.reference := p.reference;
+        m.dedupe_key := p.dedupe_key;
+        m.dedupe_for := p.dedupe_for;
+        m.on_unknown := p.on_unknown;
+        m.on_duplicate := p.on_duplicate;
+        -- The type with the size of a broadcast, 5,120 bytes, and without rules of its own.
+        m.push_type := 'voip';
+        made := carillon.draft(m);
+        refusal := made.refusal;
+        IF refusal.argument = 'aps' AND refusal.code = '54000' THEN
+            refusal := carillon.refusal('content_state', 'what makes a payload of 5120 bytes at most',
+                format('one of %s bytes', octet_length(made.payload)), NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
+        m.expires_at := greatest(now(), p.run_at) + storage;
+    ELSIF (answer.known).policy = 0 THEN
+        m.expires_at := NULL;
+    END IF;
+    made.push_type := 'channel';
+    id := nextval('carillon.messages_id_seq');
+    IF p.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
+        IF holder IS DISTINCT FROM id THEN
+            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    PERFORM carillon.store(id, ARRAY[encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex')], NULL, m, made,
+        coalesce(p.lane, 1)::integer, NULL);
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
+
+-- Publishes an update to the Live Activities that follow a channel, or ends them: one push, which Apple multiplies. Plain SQL
+-- without settings, as enqueue is. An alert may be text or JSON.
+CREATE FUNCTION carillon.publish(
+    app text, channel text, content_state jsonb DEFAULT NULL, event text DEFAULT 'update',
+    alert anycompatible DEFAULT NULL, stale_date timestamptz DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, sound text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    "timestamp" timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
+    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    on_duplicate text DEFAULT 'null'
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_publication(ROW(app, channel, content_state, event, alert::pg_catalog.text,
+        pg_catalog.pg_typeof(alert), stale_date, dismissal_date, relevance_score, sound, aps, "timestamp", priority,
+        expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate)::carillon.publication)
+$$;
+COMMENT ON FUNCTION carillon.publish IS
+    'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message; null: the '
+    'dedupe_key is taken.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (24, 'channels');

@@ -8,7 +8,7 @@ DECLARE
     policy record;
     relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures'] LOOP
+    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures', 'channels'] LOOP
         EXECUTE format('ALTER TABLE carillon.%I DISABLE ROW LEVEL SECURITY', relation);
     END LOOP;
     FOR policy IN SELECT p.policyname, p.tablename FROM pg_catalog.pg_policies p WHERE p.schemaname = 'carillon' LOOP

@@ -5,7 +5,7 @@ DO $$
 DECLARE
     relation text;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures'] LOOP
+    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures', 'channels'] LOOP
         EXECUTE format('CREATE POLICY all_apps ON carillon.%I TO carillon_app, carillon_reader, carillon_worker '
             || 'USING (true)', relation);
         EXECUTE format('CREATE POLICY no_tenants ON carillon.%I USING (NOT pg_has_role(''carillon_tenant'', ''USAGE''))',
@@ -29,7 +29,7 @@ DECLARE
 BEGIN
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
-            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures') ORDER BY c.relname
+            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures', 'channels') ORDER BY c.relname
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;

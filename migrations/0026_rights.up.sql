@@ -11,7 +11,7 @@ GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps T
 GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
-GRANT SELECT ON carillon.results, carillon.failures TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.results, carillon.failures, carillon.channels TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 DO $$
 DECLARE
@@ -23,7 +23,8 @@ BEGIN
             'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
             'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'token_kinds', 'check_kind', 'usual_end',
             'start_activity', 'update_activity', 'end_activity', 'submit_activity',
-            'requeue_failures', 'message_parts', 'message_status')
+            'request_channel', 'record_channel', 'channel', 'remove_channel', 'publish', 'submit_publication',
+            'token_text', 'requeue_failures', 'message_parts', 'message_status')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
     END LOOP;
@@ -38,9 +39,12 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
+    carillon.activity_updates, carillon.activity_stamps, carillon.unfinished, carillon.holds, carillon.activity,
+    carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
+GRANT SELECT, UPDATE, DELETE ON carillon.channels TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.stray_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Content that another worker keeps at the same time is added to.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
@@ -61,18 +65,22 @@ GRANT EXECUTE ON ROUTINE
     carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.run_watched,
     carillon.reap_watched, carillon.catch_up, carillon.bad_token_is_dead, carillon.dead_tokens, carillon.reap_batch,
     carillon.reap, carillon.reap_all, carillon.reapable,
-    carillon.maintain_step, carillon.maintain, carillon.default_partition_rows
+    carillon.maintain_step, carillon.maintain, carillon.default_partition_rows,
+    carillon.take_channels, carillon.channel_made, carillon.channel_failed, carillon.channel_gone, carillon.channels_listed,
+    carillon.request_channel, carillon.channel, carillon.remove_channel, carillon.record_channel, carillon.token_text
 TO carillon_worker;
 
 -- carillon_reader is for dashboards.
-GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, paused,
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
+    sweep_channels, paused,
     paused_reason, max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance
+    carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
+    carillon.channels, carillon.stray_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.default_partition_rows
+    carillon.default_partition_rows, carillon.token_text
 TO carillon_reader;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (26, 'rights');

@@ -25,6 +25,7 @@ class Simulator:
             said = json.loads(line)
             if said["message"] == "The simulator is listening.":
                 self.port, self.binary, self.feedback = said["port"], said["binary_port"], said["feedback_port"]
+                self.channels = said.get("channel_port")
                 return
         raise RuntimeError("the simulator did not start")
 

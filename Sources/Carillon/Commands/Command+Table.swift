@@ -5,7 +5,8 @@ extension Command {
         migrateUp, migrateDown, migrateStatus, migrateSQL,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
-        send, broadcast, messageShow, messageCancel, tokensImport, failuresList, failuresRequeue, feedback, status,
+        send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
+        messageCancel, tokensImport, failuresList, failuresRequeue, feedback, status,
         check, simulator, pyapns,
         healthcheck, version, help,
     ]

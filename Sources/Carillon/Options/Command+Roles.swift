@@ -3,11 +3,13 @@ extension Command {
     /// docs/rights.md has the same table.
     var roles: [String] {
         switch words.joined(separator: " ") {
-        case "send", "broadcast", "message cancel", "tokens import", "failures requeue": ["carillon_app"]
-        case "message show", "failures list": ["carillon_app", "carillon_reader"]
+        case "send", "broadcast", "message cancel", "tokens import", "failures requeue", "channel create",
+            "channel remove":
+            ["carillon_app"]
+        case "message show", "failures list", "channel list": ["carillon_app", "carillon_reader"]
         case "status": ["carillon_reader", "carillon_worker"]
         case "worker", "check", "feedback", "credential list", "credential check", "app list", "app show", "app pause",
-            "app resume":
+            "app resume", "channel read", "channel sync":
             ["carillon_worker"]
         default: []
         }

@@ -87,7 +87,7 @@ extension Option {
         .help("Apple's environment that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
-        .help("The root certificate (PEM) to trust for --gateway and --feedback-gateway.")
+        .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")
     static let `protocol` = Option("protocol", .choice(["http2", "binary"]), default: "http2")
         .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
     static let maxRate = Option("max-rate", .count(1...10_000_000))
@@ -96,10 +96,17 @@ extension Option {
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help("Read a legacy feedback list from this service; for the protocol binary, instead of Apple's.")
+    static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
+        .help("Manage channels at this service instead of Apple's.")
+    static let sweepChannels = Option("sweep-channels", .flag)
+        .help(
+            "Remove channels that Apple has and this database does not know, a day after they were first seen: only if nothing "
+                + "else makes channels for the app."
+        )
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option(
         "clear",
-        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "max-rate"]),
+        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate"]),
         repeatable: true
     )
     .help("Remove this setting; may be repeated.")
@@ -132,6 +139,18 @@ extension Option {
         .help("Time after which the push is neither sent nor stored by APNs.")
     static let wait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "30s")
         .help("Time to wait for the outcome; with 0s, the command only enqueues.")
+
+    // channel
+    static let policy = Option("policy", .choice(["0", "1"]), default: "0")
+        .help(
+            "What Apple stores for devices that are offline: 0 nothing, 1 the last message. It cannot be changed later."
+        )
+    static let channelWait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "30s")
+        .help("Time to wait until a worker has done it; with 0s, the command only requests it.")
+    static let removeUnknown = Option("remove-unknown", .flag)
+        .help("Remove unknown channels that were first seen longer ago than --grace.")
+    static let grace = Option("grace", .duration(.zero ... .seconds(31_536_000)), default: "1d")
+        .help("Time that an unknown channel is kept after it was first seen.")
 
     // tokens import
     static let kind = Option("kind", .choice(TokenKind.names))
@@ -173,6 +192,11 @@ extension Option {
         )
     static let port = Option("port", .count(0...65_535), default: "2197")
         .help("The port of the HTTP/2 gateway; 0 chooses a free port.")
+    static let channelPort = Option("channel-port", .count(0...65_535))
+        .help(
+            "The port of the channel service (Apple's are 2195 and 2196); 0 chooses a free port. Without it, there is no such "
+                + "service."
+        )
     static let binaryPort = Option("binary-port", .count(0...65_535))
         .help(
             "The port of the legacy binary gateway (Apple's was 2195); 0 chooses a free port. Without it, there is no such gateway."
@@ -198,7 +222,8 @@ extension Option {
     static let answer = Option("answer", .text("PREFIX=STATUS[:REASON[:UNIX_MS]][+SECONDS][*TIMES]"), repeatable: true)
         .help(
             "The answer to pushes whose token begins with the prefix; may be repeated, the longest prefix applies. STATUS may "
-                + "be silence or reset, +SECONDS is a retry-after, *TIMES counts for each device token."
+                + "be silence or reset, +SECONDS is a retry-after, *TIMES counts for each device token. In place of a prefix, "
+                + "broadcast, create, read, remove or list names requests about channels."
         )
     static let distance = Option("distance", .duration(.zero ... .seconds(60)), default: "0s")
         .help("Simulate network latency: the round-trip time, half of it in each direction.")

@@ -40,6 +40,17 @@ package struct App: Equatable, Identifiable, Sendable {
         return try settings.feedbackGateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
     }
 
+    func channelGateway() throws(Trouble) -> Gateway {
+        if let address = settings.channelGateway { return try gateway(at: address) }
+        guard settings.gateway == nil else {
+            throw Trouble(
+                .setting,
+                "App “\(settings.name)” has a gateway of its own, and no address for channels: set its channel_gateway."
+            )
+        }
+        return settings.environment == "sandbox" ? .channelsSandbox : .channels
+    }
+
     private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Trouble) -> Gateway {
         do {
             return try Gateway(
@@ -57,7 +68,7 @@ extension App: RowReadable {
     /// What a statement selects to read apps, with `tables`.
     static let columns = """
         a.id, a.name, a.topic, a.certificate_id, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
-        a.feedback_gateway, a.max_rate, a.max_attempts, a.reap_bad_tokens, a.paused, a.paused_reason, a.created_at,
+        a.feedback_gateway, a.channel_gateway, a.sweep_channels, a.max_rate, a.max_attempts, a.reap_bad_tokens, a.paused, a.paused_reason, a.created_at,
         a.updated_at
         """
     static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
@@ -72,6 +83,8 @@ extension App: RowReadable {
         settings.gateway = try rows.stringIfPresent(row, "gateway")
         settings.gatewayCA = try rows.stringIfPresent(row, "gateway_ca")
         settings.feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
+        settings.channelGateway = try rows.stringIfPresent(row, "channel_gateway")
+        settings.sweepsChannels = try rows.bool(row, "sweep_channels")
         settings.maxRate = try rows.int32IfPresent(row, "max_rate")
         settings.maxAttempts = try rows.int32(row, "max_attempts")
         settings.reapsBadTokens = try rows.bool(row, "reap_bad_tokens")

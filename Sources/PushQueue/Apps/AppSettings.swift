@@ -14,6 +14,10 @@ package struct AppSettings: Equatable, Sendable {
     package var gatewayCA: String?
     /// `host:port` in place of Apple's feedback service.
     package var feedbackGateway: String?
+    /// `host:port` in place of Apple's channel service.
+    package var channelGateway: String?
+    /// Remove channels that Apple has and this database does not know.
+    package var sweepsChannels = false
     /// Pushes a second of the whole fleet.
     package var maxRate: Int32?
     package var maxAttempts: Int32 = 10

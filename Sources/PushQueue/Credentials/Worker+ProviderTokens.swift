@@ -22,7 +22,7 @@ extension Worker {
             )
             do throws(PostgresError) {
                 let (token, now) = try await ask(connection, WorkerStatements.providerToken, parameters) { rows in
-                    (try rows.isNull(0, "token") ? nil : Self.token(rows), try rows.int64(0, "clock"))
+                    (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
                 }
                 guard let token else {
                     minted = key.mint(at: now)
@@ -36,13 +36,5 @@ extension Worker {
             }
         }
         throw PushError(.noProviderToken, "\(key) was just replaced")
-    }
-
-    private static func token(_ rows: borrowing Rows) throws(PostgresError) -> ProviderToken {
-        ProviderToken(
-            jwt: try rows.string(0, "token"),
-            issuedAt: try rows.int64(0, "made_at"),
-            renewsIn: .seconds(try rows.int64(0, "renews_in"))
-        )
     }
 }

@@ -5,6 +5,7 @@ package import CarillonPostgres
 package struct FleetTask: Sendable {
     package static let history = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
+    package static let channels = FleetTask(name: "channels")
 
     let name: String
 

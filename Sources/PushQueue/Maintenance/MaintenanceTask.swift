@@ -12,6 +12,8 @@ struct MaintenanceTask: Sendable {
         case history
         case feedback
         case connections
+        case channels
+        case channelLists
     }
 
     typealias Work = @Sendable (isolated Worker, PostgresConnection) async throws(PostgresError) -> Void
@@ -50,6 +52,7 @@ struct MaintenanceTask: Sendable {
     )
 
     static let all: [MaintenanceTask] = [
-        .counts, .sweep, .orphans, .strays, .history, .feedback, .feedbackLists, .connections,
+        .counts, .sweep, .orphans, .strays, .history, .feedback, .feedbackLists, .connections, .channels,
+        .channelLists,
     ]
 }

@@ -26,6 +26,9 @@ extension WorkerState {
         options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
     }
 
+    /// A request for a channel is answered soon, while somebody may wait for it.
+    var channelWait: Duration? { options.once ? nil : .milliseconds(500) }
+
     /// Counts as failed until it reports completion.
     mutating func began(_ task: MaintenanceTask.Name) { begunTasks.insert(task) }
     mutating func ended(_ task: MaintenanceTask.Name) { begunTasks.remove(task) }

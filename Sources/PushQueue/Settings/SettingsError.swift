@@ -52,6 +52,7 @@ package struct SettingsError: CodedError {
         "apps_name_is_255_bytes_at_most": "The name of an app may have 255 bytes at most.",
         "apps_gateway_is_300_bytes_at_most": "A gateway may have 300 bytes at most.",
         "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may have 300 bytes at most.",
+        "apps_channel_gateway_is_300_bytes_at_most": "A channel gateway may have 300 bytes at most.",
         "apps_gateway_ca_is_256_kb_at_most":
             "The trust root of a gateway has 262,144 bytes at most: give the authority that has signed its certificate.",
         "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
@@ -59,6 +60,8 @@ package struct SettingsError: CodedError {
         "apps_protocol_is_known": "The protocol is http2 or binary.",
         "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
         "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
+        "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",
+        "channels_app_exists": "The app has channels: remove them first with 'carillon channel remove'.",
         "apps_gateway_ca_has_a_gateway": "A trust root is for a gateway of one's own: give its host:port too.",
         "apps_max_rate_is_positive": "A rate is a number of pushes a second above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",

@@ -51,6 +51,8 @@ package actor Worker {
     var suppliedCredentials: [Credential: Credential] = [:]
     /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     var feedbackLists: FeedbackLists?
+    /// Channels that Apple has made, until they are recorded.
+    var unrecordedChannels: ArraySlice<UnrecordedChannel> = []
     /// Large statements under way, and those that wait for a turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []

@@ -39,6 +39,12 @@ package enum WorkerEvent: Sendable {
     case reaped(FeedbackTally, in: Duration)
     /// An app was paused because most of its pushes failed as BadDeviceToken.
     case breakerOpened(app: Int32, name: String, reason: String)
+    /// Apple has made a channel.
+    case channelMade(app: Int32, reference: String, channel: String)
+    /// A request about a channel failed. It is repeated unless that is final.
+    case channelFailed(app: Int32, reference: String, error: String, isFinal: Bool)
+    /// The channels of an app were compared with Apple's list, and differ.
+    case channelsCompared(app: String, unknown: Int, missing: Int, removed: Int)
     case draining
     case gaveUp
     case ended

@@ -41,7 +41,9 @@ struct ChannelCheck {
         self.table = table
     }
 
-    mutating func allow(_ topic: String) { topics.append(topic) }
+    mutating func allow(_ topic: String) {
+        if !topics.isEmpty, !topics.contains(topic) { topics.append(topic) }
+    }
 
     /// What is wrong before the credential is looked at.
     func refusalOfRoute(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {

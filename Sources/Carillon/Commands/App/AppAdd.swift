@@ -20,8 +20,8 @@ private struct AppAdd {
 
     func run() async throws -> ExitStatus {
         let settings = invocation.settings
-        guard settings.text(.gatewayCA) == nil || settings.text(.gateway) ?? settings.text(.feedbackGateway) != nil
-        else {
+        let gateways: [Option] = [.gateway, .feedbackGateway, .channelGateway]
+        guard settings.text(.gatewayCA) == nil || gateways.contains(where: { settings.text($0) != nil }) else {
             throw UsageError(
                 "--gateway-ca is the root certificate for --gateway: give that too. Apple's gateways need no --gateway-ca."
             )

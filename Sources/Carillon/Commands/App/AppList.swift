@@ -36,6 +36,7 @@ extension App: JSONConvertible {
             "id": id, "name": self.name, "topic": self.topic, "credential": self.credential,
             "environment": self.environment,
             "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
+            "channel_gateway": self.channelGateway, "sweep_channels": self.sweepsChannels,
             "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
             "reap_bad_tokens": self.reapsBadTokens,

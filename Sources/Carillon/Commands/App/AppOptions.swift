@@ -5,14 +5,18 @@ import PushQueue
 /// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {
     static let all: [Option] = [
-        .environment, .gateway, .gatewayCA, .feedbackGateway, .protocol, .maxRate, .maxAttempts, .reapBadTokens,
+        .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .sweepChannels, .protocol, .maxRate,
+        .maxAttempts, .reapBadTokens,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
-    static let clearable: [Option] = [.topic, .gateway, .gatewayCA, .feedbackGateway, .maxRate]
+    static let clearable: [Option] = [
+        .topic, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate,
+    ]
 
     private let settings: Settings
     private let gateway: String?
     private let feedbackGateway: String?
+    private let channelGateway: String?
     /// The PEM text of the root certificate.
     private let gatewayCA: String?
 
@@ -20,6 +24,7 @@ struct AppOptions {
         self.settings = settings
         gateway = try Self.address(.gateway, in: settings)
         feedbackGateway = try Self.address(.feedbackGateway, in: settings)
+        channelGateway = try Self.address(.channelGateway, in: settings)
         gatewayCA = try settings.text(.gatewayCA).map(Self.rootCertificate)
     }
 
@@ -30,6 +35,7 @@ struct AppOptions {
         if isCleared(.topic) { app.topic = nil }
         if isCleared(.gateway) { app.gateway = nil }
         if isCleared(.feedbackGateway) { app.feedbackGateway = nil }
+        if isCleared(.channelGateway) { app.channelGateway = nil }
         if isCleared(.maxRate) { app.maxRate = nil }
         if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
         app.topic = settings.text(.topic) ?? app.topic
@@ -38,11 +44,13 @@ struct AppOptions {
         if settings.isChosen(.protocol) { app.protocol = settings.text(.protocol) ?? app.protocol }
         app.gateway = gateway ?? app.gateway
         app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
+        app.channelGateway = channelGateway ?? app.channelGateway
+        if settings.isChosen(.sweepChannels) { app.sweepsChannels = settings.isOn(.sweepChannels) }
         app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
         app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
         if settings.isChosen(.reapBadTokens) { app.reapsBadTokens = settings.isOn(.reapBadTokens) }
         // A trust root belongs to a gateway that is set.
-        let hasNone = app.gateway == nil && app.feedbackGateway == nil
+        let hasNone = app.gateway == nil && app.feedbackGateway == nil && app.channelGateway == nil
         app.gatewayCA = gatewayCA ?? (hasNone || isCleared(.gatewayCA) ? nil : app.gatewayCA)
     }
 

@@ -65,6 +65,11 @@ private struct AppView: JSONConvertible {
             ("environment", app.environment), ("protocol", app.protocol),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
             ("feedback-gateway", app.feedbackGateway ?? (app.protocol == "binary" ? "Apple's" : "none")),
+            (
+                "channel-gateway",
+                app.channelGateway ?? (app.protocol == "http2" && app.gateway == nil ? "Apple's" : "none")
+            ),
+            ("sweep-channels", app.sweepsChannels ? "yes" : "no"),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),
             ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),

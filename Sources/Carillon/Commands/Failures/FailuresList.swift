@@ -22,7 +22,7 @@ private struct FailuresList {
         "failures_list",
         """
         SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS failed_at, a.name AS app,
-            f.message_id, f.reference, f.token, f.status, f.reason, f.attempt, f.apns_id::text,
+            f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.apns_id::text,
             f.requeued_at IS NOT NULL AS requeued
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)

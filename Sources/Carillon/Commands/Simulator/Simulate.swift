@@ -11,12 +11,14 @@ extension Command {
             "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
             + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts "
             + "any client certificate, and provider tokens signed by any key, or only by the key in --file. With "
+            + "--channel-port, it also manages the channels of Live Activities; it takes broadcasts to them on --port. With "
             + "--binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with certificates only. With "
             + "--feedback-port, it is also the legacy feedback service: it sends the tokens of a topic that were "
             + "answered with 410 once, to the first client with a certificate for the topic. SIGTERM ends it. Ends "
             + "with 1 when the request log could not be written.",
         options: [
-            .host, .serverName, .port, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state,
+            .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
+            .state,
             .pedantic, .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams,
             .http,
             .environment.help("Apple's environment that it stands in for."),
@@ -96,7 +98,8 @@ private struct Simulate {
             "The simulator is listening.",
             [
                 "host": invocation.settings.text(.host), "port": simulator.port,
-                "binary_port": simulator.binaryPort, "feedback_port": simulator.feedbackPort, "http_port": server?.port,
+                "channel_port": simulator.channelPort, "binary_port": simulator.binaryPort,
+                "feedback_port": simulator.feedbackPort, "http_port": server?.port,
                 "ca": caOut,
             ]
         )
@@ -117,6 +120,7 @@ private struct Simulate {
         configuration.host = settings.text(.host) ?? configuration.host
         configuration.serverNames += settings.texts(.serverName)
         configuration.port = UInt16(settings.count(.port))
+        configuration.channelPort = settings.countIfAny(.channelPort).map(UInt16.init)
         configuration.binaryPort = settings.countIfAny(.binaryPort).map(UInt16.init)
         configuration.feedbackPort = settings.countIfAny(.feedbackPort).map(UInt16.init)
         configuration.deadTokens = try settings.texts(.deadToken).map(DeadToken.init(parsing:))

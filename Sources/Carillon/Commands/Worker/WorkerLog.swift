@@ -113,6 +113,20 @@ struct WorkerLog: Sendable {
                 "An app was paused: most of its pushes fail, probably because of its settings.",
                 ["app": name, "reason": reason]
             )
+        case .channelMade(let app, let reference, let channel):
+            log.info("Apple has made a channel.", ["app_id": app, "reference": reference, "channel": channel])
+        case .channelFailed(let app, let reference, let error, let isFinal):
+            log.warning(
+                isFinal
+                    ? "A channel cannot be made: mend the cause and request it again."
+                    : "A request about a channel failed and will be repeated.",
+                ["app_id": app, "reference": reference, "error": error]
+            )
+        case .channelsCompared(let app, let unknown, let missing, let removed):
+            log.warning(
+                "The channels of an app differ from Apple's list; 'carillon channel sync' lists them.",
+                ["app": app, "unknown": unknown, "missing": missing, "removed": removed]
+            )
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")
         case .gaveUp:

@@ -1,0 +1,79 @@
+import CarillonIO
+import CarillonPostgres
+
+extension Command {
+    static let channelCreate = Command(
+        "channel create",
+        summary: "Request a channel for Live Activities, wait until a worker has had Apple make it, and print its id.",
+        discussion:
+            "REFERENCE is your own name of the channel; without one, a random one is chosen. A channel that exists "
+            + "already is not made again: its id is printed. With --wait 0s the command only requests it. Exits with 75 "
+            + "if it is not made in time; the request stays.",
+        arguments: [Argument("REFERENCE", required: false, "Your own name of the channel.")],
+        required: [.app],
+        options: [.policy, .channelWait, .json, .database],
+        examples: [
+            "carillon channel create --app shop match-7",
+            "carillon channel create --app shop --policy 1 --json match-8",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, loop in
+                try await ChannelCreate(invocation: invocation, connection: connection, loop: loop).run()
+            }
+        }
+    )
+}
+
+private struct ChannelCreate {
+    private static let request = Statement(
+        "channel_request",
+        "SELECT carillon.request_channel($1, $2, coalesce($3, gen_random_uuid()::text))"
+    )
+
+    let invocation: Invocation
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    /// The reference, if one was given.
+    private var given: String? { invocation.arguments.first }
+
+    func run() async throws -> ExitStatus {
+        let app = invocation.settings.text(.app) ?? ""
+        let policy: Int64 = invocation.settings.text(.policy) == "1" ? 1 : 0
+        let parameters = Parameters(app, policy, given)
+        let reference = try await connection.query(Self.request, parameters) { try $0.string(0, 0) }
+        let row = try await wait(for: reference, of: app)
+        if invocation.settings.isOn(.json) {
+            invocation.console.print(json: row.json)
+        } else if let channel = row.channel {
+            invocation.console.print(channel)
+            if given == nil { invocation.console.note("Its reference is \(reference).") }
+        } else {
+            invocation.console.print("Requested the channel \(reference).")
+        }
+        return .done
+    }
+
+    private func wait(for reference: String, of app: String) async throws -> ChannelRow {
+        let patience = invocation.settings.duration(.channelWait)
+        let end = MonotonicInstant.now + patience
+        while true {
+            let row = try await ChannelRow.one(reference, of: app, on: connection)
+            switch row.state {
+            case "ready": return row
+            case "failed", "missing":
+                throw CommandError(.failed, "The channel \(reference) was not made. \(row.error ?? "")".asSentence)
+            default: if patience == .zero { return row }
+            }
+            guard MonotonicInstant.now < end else {
+                throw CommandError(
+                    .tryAgain,
+                    "The channel \(reference) is requested, and not made yet."
+                        + (row.error.map { " The last attempt failed. \($0)" } ?? ""),
+                    hint: "Is a worker running, and is the app not paused? Run the command again to wait on."
+                )
+            }
+            try await loop.sleep(for: .milliseconds(200))
+        }
+    }
+}

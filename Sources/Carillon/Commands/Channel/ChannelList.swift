@@ -1,0 +1,32 @@
+extension Command {
+    static let channelList = Command(
+        "channel list",
+        summary: "List the channels that are recorded, and their state.",
+        options: [.app, .json, .database],
+        examples: ["carillon channel list --app shop"],
+        run: { invocation in
+            let channels = try await DatabaseScope.with(invocation) { connection, _ in
+                try await ChannelRow.all(nil, of: invocation.settings.text(.app), on: connection)
+            }
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(json: channels.json)
+                return .done
+            }
+            guard !channels.isEmpty else {
+                invocation.console.print("There are no channels.")
+                return .done
+            }
+            let table = TextTable(
+                channels,
+                .left("APP") { $0.app },
+                .left("REFERENCE") { $0.reference },
+                .left("CHANNEL") { $0.channel ?? "-" },
+                .left("STORES") { $0.storage },
+                .left("STATE") { $0.state },
+                .left("ERROR") { $0.error ?? "-" }
+            )
+            invocation.console.print(table)
+            return .done
+        }
+    )
+}

@@ -1,0 +1,36 @@
+import ApplePush
+
+extension Command {
+    static let channelRead = Command(
+        "channel read",
+        summary: "Ask Apple for the settings of a channel.",
+        arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
+        required: [.app],
+        options: [.json, .database],
+        examples: ["carillon channel read --app shop match-7"],
+        run: { invocation in
+            let app = invocation.settings.text(.app) ?? ""
+            let (id, policy) = try await DatabaseScope.with(invocation) { connection, _ in
+                let row = try await ChannelRow.all(invocation.name, of: app, on: connection).first
+                if let row, row.channel == nil {
+                    throw CommandError(.failed, "Apple has not made the channel \(row.reference): it is \(row.state).")
+                }
+                // One that is not recorded has no reference.
+                let id = row?.channel ?? invocation.name
+                return try await ChannelService.with(app, on: connection) { service in
+                    guard case .found(let policy) = try await service.ask(.read(ChannelID(id))) else {
+                        throw CommandError(.failed, "Apple's answer says nothing of the channel.")
+                    }
+                    return (id, policy)
+                }
+            }
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(json: ["app": app, "channel_id": id, "policy": policy.rawValue])
+            } else {
+                let stored = policy == .lastMessage ? "the last message" : "no messages"
+                invocation.console.print("The channel \(id) exists, and Apple stores \(stored).")
+            }
+            return .done
+        }
+    )
+}

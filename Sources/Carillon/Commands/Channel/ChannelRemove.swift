@@ -1,0 +1,49 @@
+import CarillonIO
+import CarillonPostgres
+
+extension Command {
+    static let channelRemove = Command(
+        "channel remove",
+        summary: "Request that a channel be removed, and wait until a worker has had Apple remove it.",
+        discussion:
+            "What is published to the channel and not sent yet fails as ChannelNotRegistered. With --wait 0s the command "
+            + "only requests it. Exits with 75 if it is not removed in time; the request stays.",
+        arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
+        required: [.app],
+        options: [.channelWait, .yes, .database],
+        examples: ["carillon channel remove --app shop match-7"],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, loop -> ExitStatus in
+                let app = invocation.settings.text(.app) ?? ""
+                let row = try await ChannelRow.one(invocation.name, of: app, on: connection)
+                try Confirmation(invocation: invocation).obtain(
+                    "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."
+                )
+                try await connection.execute(remove, Parameters(app, row.reference))
+                let patience = invocation.settings.duration(.channelWait)
+                let end = MonotonicInstant.now + patience
+                while let left = try await ChannelRow.all(row.reference, of: app, on: connection).first,
+                    left.reference == row.reference
+                {
+                    if patience == .zero {
+                        invocation.console.print("Requested that the channel \(row.reference) be removed.")
+                        return .done
+                    }
+                    guard MonotonicInstant.now < end else {
+                        throw CommandError(
+                            .tryAgain,
+                            "The channel \(row.reference) is not removed yet."
+                                + (left.error.map { " The last attempt failed. \($0)" } ?? ""),
+                            hint: "Is a worker running, and is the app not paused? Run the command again to wait on."
+                        )
+                    }
+                    try await loop.sleep(for: .milliseconds(200))
+                }
+                invocation.console.print("Removed the channel \(row.reference).")
+                return .done
+            }
+        }
+    )
+
+    private static let remove = Statement("channel_remove", "SELECT carillon.remove_channel($1, $2)")
+}

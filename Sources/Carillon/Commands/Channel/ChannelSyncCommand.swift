@@ -1,0 +1,78 @@
+import CarillonPostgres
+import PushQueue
+
+extension Command {
+    static let channelSync = Command(
+        "channel sync",
+        summary: "Compare the recorded channels of an app with Apple's list.",
+        discussion:
+            "A recorded channel that Apple no longer has becomes missing. A channel that Apple has and that is not recorded "
+            + "is unknown: a worker died before it could record it, or another database, a person or a program has made it; "
+            + "Apple does not tell. Those that a worker of this database is known to have made are removed. The others are "
+            + "listed; --remove-unknown removes those that were first seen a grace period ago. Use it only if nothing else "
+            + "makes channels for the app. Workers do the same once a day: see 'app set --sweep-channels'.",
+        required: [.app],
+        options: [.removeUnknown, .grace, .json, .database],
+        examples: ["carillon channel sync --app shop", "carillon channel sync --app shop --remove-unknown --grace 2d"],
+        run: { invocation in
+            let app = invocation.settings.text(.app) ?? ""
+            let sweep = ChannelSync.Sweep(
+                includesUnknown: invocation.settings.isOn(.removeUnknown),
+                grace: invocation.settings.duration(.grace)
+            )
+            let (entries, removed, failure) = try await DatabaseScope.with(invocation) { connection, _ in
+                try await ChannelService.with(app, on: connection) { service in
+                    let sync = ChannelSync(service.site, through: service.backend)
+                    let entries: [ChannelSync.Entry]
+                    switch try await sync.compare(on: connection) {
+                    case .success(let found): entries = found
+                    case .failure(let error): throw CommandError(error)
+                    }
+                    let swept = try await sync.sweep(entries, sweep, on: connection)
+                    return (entries, Set(swept.removed), swept.failure)
+                }
+            }
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(
+                    json: entries.map { $0.json(isRemoved: removed.contains($0.channel ?? "")) }.json
+                )
+            } else {
+                show(entries, removed, on: invocation.console)
+            }
+            if let failure { throw CommandError(failure) }
+            return .done
+        }
+    )
+
+    private static func show(_ entries: [ChannelSync.Entry], _ removed: Set<String>, on console: Console) {
+        func isRemoved(_ entry: ChannelSync.Entry) -> Bool { entry.channel.map(removed.contains) ?? false }
+        let odd = entries.filter { $0.state == "unknown" || $0.state == "missing" }
+        if !odd.isEmpty {
+            console.print(
+                TextTable(
+                    odd,
+                    .left("CHANNEL") { $0.channel ?? "-" },
+                    .left("REFERENCE") { $0.reference ?? "-" },
+                    .left("STATE") { isRemoved($0) ? "removed" : $0.state },
+                    .left("FIRST SEEN") { $0.firstSeenAt.map { UnixTimeText.text($0) } ?? "-" }
+                )
+            )
+        }
+        let ready = Int64(entries.count { $0.state == "ready" })
+        let unknown = Int64(odd.count { $0.state == "unknown" && !isRemoved($0) })
+        let missing = Int64(odd.count { $0.state == "missing" })
+        console.print(
+            "\(Counted.text(ready, "channel")) ready, \(missing) missing at Apple, \(unknown) unknown, "
+                + "\(removed.count) removed."
+        )
+    }
+}
+
+extension ChannelSync.Entry {
+    fileprivate func json(isRemoved: Bool) -> JSONValue {
+        [
+            "channel_id": channel, "reference": reference, "state": isRemoved ? "removed" : state, "ours": isOurs,
+            "first_seen_at": firstSeenAt.map { UnixTimeText.text($0) },
+        ]
+    }
+}

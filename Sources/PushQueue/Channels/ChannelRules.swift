@@ -1,0 +1,47 @@
+import ApplePush
+
+/// What follows from Apple's answer to a request about a channel.
+enum ChannelRules {
+    enum Consequence: Equatable, Sendable {
+        case made(ChannelID)
+        case gone
+        /// Nil for `again`: Apple will never do it.
+        case failed(String, again: Duration?, isUnknown: Bool)
+    }
+
+    private static let shortest = Duration.seconds(5)
+    private static let longest = Duration.seconds(900)
+
+    static func consequence(
+        of result: Result<ChannelRequest.Answer, ChannelError>,
+        to task: ChannelTask,
+        using random: inout some RandomNumberGenerator
+    ) -> Consequence {
+        switch result {
+        case .success(.created(let channel)): return .made(channel)
+        case .success(.removed): return .gone
+        case .success: return .failed("The channel service answered another request.", again: longest, isUnknown: true)
+        case .failure(let error):
+            if task.isRemoval, isGone(error) { return .gone }
+            let isFinal = error.code == .refused && !error.isRetryable && !task.isRemoval
+            let wait = isFinal ? nil : wait(after: task.attempt, error.retryAfter, using: &random)
+            return .failed(error.message, again: wait, isUnknown: error.code == .unknown || error.code == .malformed)
+        }
+    }
+
+    /// Apple has no such channel: it answers the removal of one with 404 BadPath.
+    static func isGone(_ error: ChannelError) -> Bool {
+        error.code == .refused
+            && (error.status == 404 || error.reason == "ChannelNotRegistered" || error.reason == "BadChannelId")
+    }
+
+    /// Doubles with each attempt, with jitter.
+    private static func wait(
+        after attempt: Int32,
+        _ demanded: Int?,
+        using random: inout some RandomNumberGenerator
+    ) -> Duration {
+        let most = min(shortest * (1 << min(max(attempt - 1, 0), 10)), longest)
+        return max(most * Double.random(in: 0.5...1, using: &random), .seconds(min(demanded ?? 0, 86_400)))
+    }
+}

@@ -1,0 +1,106 @@
+package import ApplePush
+package import CarillonPostgres
+
+/// The channel service of an app: where its requests go, and what authenticates them.
+package struct ChannelSite: Sendable {
+    package let app: Int32
+    package let name: String
+    /// The bundle identifier.
+    package let topic: String
+    /// Remove channels that this database does not know, a day after they were first seen.
+    package let sweepsChannels: Bool
+    private let gateway: Gateway
+    private let credential: Credential
+
+    /// The site of each app, or why its channels cannot be managed. Provider tokens are those of the fleet.
+    package static func read(
+        _ apps: [Int32],
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Trouble>] {
+        let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
+        return try await connection.ask(AppRow.statement, parameters) { rows in
+            var sites: [Int32: Result<ChannelSite, Trouble>] = [:]
+            for row in rows.indices {
+                let app = try AppRow(rows, row)
+                sites[app.app.id] = Result { () throws(Trouble) in try ChannelSite(app, on: connection) }
+            }
+            return sites
+        }
+    }
+
+    private init(_ row: AppRow, on connection: PostgresConnection) throws(Trouble) {
+        guard let secret = row.secret, let certificate = row.app.certificate else { throw row.hasNoCredential }
+        let plain = try secret.usable()
+        guard let topic = row.app.topic ?? plain.facts.topics.first else {
+            throw Trouble(
+                .setting,
+                "App “\(row.app.name)” has no topic, which names it to the channel service: set one."
+            )
+        }
+        app = row.app.id
+        name = row.app.name
+        self.topic = topic
+        sweepsChannels = row.app.sweepsChannels
+        gateway = try row.app.channelGateway()
+        credential = plain.supplied(
+            by: FleetProviderToken(certificate: certificate, since: row.credentialSince ?? 0, connection).supply
+        )
+    }
+
+    package func ask(
+        _ action: ChannelRequest.Action,
+        through backend: any Backend
+    ) async -> Result<ChannelRequest.Answer, ChannelError> {
+        do throws(ChannelError) {
+            return .success(try await backend.manage(ChannelRequest(action, of: topic), at: gateway, with: credential))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// The provider token that all workers use with a signing key, for whoever is not sending pushes.
+private struct FleetProviderToken: Sendable {
+    private let certificate: Int32
+    /// When the row of the key was written, in microseconds since 1970.
+    private let since: Int64
+    private let connection: PostgresConnection
+
+    init(certificate: Int32, since: Int64, _ connection: PostgresConnection) {
+        self.certificate = certificate
+        self.since = since
+        self.connection = connection
+    }
+
+    var supply: ProviderToken.Supply {
+        { key, refused in
+            var minted: ProviderToken?
+            for _ in 0..<3 {
+                let parameters = Parameters(
+                    certificate,
+                    Timestamp(since),
+                    refused?.jwt,
+                    minted?.jwt,
+                    minted?.issuedAt
+                )
+                let (token, now) = try await connection.query(WorkerStatements.providerToken, parameters) { rows in
+                    (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
+                }
+                if let token { return token }
+                minted = key.mint(at: now)
+            }
+            throw PushError(.noProviderToken, "\(key) was just replaced")
+        }
+    }
+}
+
+extension ProviderToken {
+    /// The token in the answer of `WorkerStatements.providerToken`.
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        self.init(
+            jwt: try rows.string(0, "token"),
+            issuedAt: try rows.int64(0, "made_at"),
+            renewsIn: .seconds(try rows.int64(0, "renews_in"))
+        )
+    }
+}

@@ -1,0 +1,95 @@
+package import ApplePush
+package import CarillonPostgres
+
+/// Compares the channels of an app with Apple's list, and removes what nobody has recorded.
+package struct ChannelSync: Sendable {
+    /// A channel, as the table and Apple's list have it.
+    package struct Entry: RowReadable, Sendable, Equatable {
+        /// Nil: Apple has not made it yet.
+        package let channel: String?
+        /// Nil: the table does not have it.
+        package let reference: String?
+        /// As in the table, or `unknown`.
+        package let state: String
+        /// A worker of this database has made it.
+        package let isOurs: Bool
+        /// When an unknown one was first seen, in microseconds since 1970.
+        package let firstSeenAt: Int64?
+
+        package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            channel = try rows.stringIfPresent(row, "channel_id")
+            reference = try rows.stringIfPresent(row, "reference")
+            state = try rows.string(row, "state")
+            isOurs = try rows.isNull(row, "is_ours") ? false : rows.bool(row, "is_ours")
+            firstSeenAt = try rows.timestampIfPresent(row, "first_seen_at")
+        }
+    }
+
+    /// Which unknown channels are removed.
+    package struct Sweep: Sendable {
+        /// Also those of which nothing says that they are ours.
+        package let includesUnknown: Bool
+        /// How long an unknown one has been known.
+        package let grace: Duration
+
+        package init(includesUnknown: Bool, grace: Duration = .seconds(86_400)) {
+            self.includesUnknown = includesUnknown
+            self.grace = grace
+        }
+
+        /// - Parameter now: Microseconds since 1970.
+        func removes(_ entry: Entry, at now: Int64) -> Bool {
+            guard entry.state == "unknown" else { return false }
+            if entry.isOurs { return true }
+            guard includesUnknown, let firstSeenAt = entry.firstSeenAt else { return false }
+            return .microseconds(now - firstSeenAt) >= grace
+        }
+    }
+
+    private let site: ChannelSite
+    private let backend: any Backend
+
+    package init(_ site: ChannelSite, through backend: any Backend) {
+        self.site = site
+        self.backend = backend
+    }
+
+    /// Reads Apple's list, and records the difference.
+    package func compare(
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Result<[Entry], ChannelError> {
+        let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        switch await site.ask(.list, through: backend) {
+        case .success(.list(let channels)):
+            let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
+            let entries: [Entry] = try await connection.ask(ChannelStatements.listed, parameters) { rows in
+                try rows.indices.map { try Entry(rows, $0) }
+            }
+            return .success(entries)
+        case .success:
+            return .failure(ChannelError(.malformed, "The channel service answered another request."))
+        case .failure(let error): return .failure(error)
+        }
+    }
+
+    /// Removes the channels that the sweep names, and returns them. The first refusal ends it.
+    package func sweep(
+        _ entries: [Entry],
+        _ sweep: Sweep,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> (removed: [String], failure: ChannelError?) {
+        let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        var removed: [String] = []
+        for entry in entries where sweep.removes(entry, at: now) {
+            guard let channel = entry.channel else { continue }
+            if case .failure(let error) = await site.ask(.remove(ChannelID(channel)), through: backend),
+                !ChannelRules.isGone(error)
+            {
+                return (removed, error)
+            }
+            try await connection.execute(ChannelStatements.forget, Parameters(site.app, channel))
+            removed.append(channel)
+        }
+        return (removed, nil)
+    }
+}

@@ -1,0 +1,120 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+extension MaintenanceTask {
+    /// Has Apple make and remove channels that were requested.
+    static let channels = MaintenanceTask(
+        name: .channels,
+        wait: { $0.channelWait },
+        means: .own(
+            ifDue: { worker, connection throws(PostgresError) in
+                if !worker.unrecordedChannels.isEmpty { return true }
+                return try await worker.ask(connection, ChannelStatements.areDue, Parameters()) { try $0.bool(0, 0) }
+            },
+            { worker, connection throws(PostgresError) in try await worker.manageChannels(on: connection) }
+        )
+    )
+
+    /// Compares the channels of all apps with Apple's lists, once a day.
+    static let channelLists = MaintenanceTask(
+        name: .channelLists,
+        wait: { $0.maintenanceWait(for: .channelLists) },
+        means: .fleet(.channels, every: { _ in nil }) { worker, connection throws(PostgresError) in
+            try await worker.compareChannels(on: connection)
+        }
+    )
+}
+
+/// A channel that Apple has made and the table does not have yet.
+struct UnrecordedChannel: Sendable {
+    let task: ChannelTask
+    let channel: ChannelID
+}
+
+extension Worker {
+    /// How many requests a worker takes at a time. It asks Apple for one after the other.
+    private static let most: Int32 = 4
+
+    fileprivate func manageChannels(on connection: PostgresConnection) async throws(PostgresError) {
+        try await recordChannels(on: connection)
+        while goesOn {
+            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Self.most)) { rows in
+                try rows.indices.map { try ChannelTask(rows, $0) }
+            }
+            if tasks.isEmpty { return }
+            let sites = try await ChannelSite.read(Array(Set(tasks.map(\.app))), on: connection)
+            for task in tasks { try await manage(task, at: sites[task.app], on: connection) }
+        }
+    }
+
+    private func manage(
+        _ task: ChannelTask,
+        at site: Result<ChannelSite, Trouble>?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        guard let action = task.action else { return try await record(.gone, of: task, on: connection) }
+        let result: Result<ChannelRequest.Answer, ChannelError>
+        switch site {
+        case .success(let site): result = await site.ask(action, through: backend)
+        case .failure(let trouble): result = .failure(ChannelError(.unsent, trouble.message))
+        case nil: return
+        }
+        var random = SystemRandomNumberGenerator()
+        try await record(ChannelRules.consequence(of: result, to: task, using: &random), of: task, on: connection)
+    }
+
+    private func record(
+        _ consequence: ChannelRules.Consequence,
+        of task: ChannelTask,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        let key = (task.app, task.reference, task.attempt)
+        switch consequence {
+        case .made(let channel):
+            // Kept until it is recorded: nobody else knows the id.
+            unrecordedChannels.append(UnrecordedChannel(task: task, channel: channel))
+            try await recordChannels(on: connection)
+        case .gone:
+            try await connection.execute(ChannelStatements.gone, Parameters(key.0, key.1, key.2))
+        case .failed(let error, let again, let isUnknown):
+            let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
+            try await connection.execute(ChannelStatements.failed, parameters)
+            log(.channelFailed(app: task.app, reference: task.reference, error: error, isFinal: again == nil))
+        }
+    }
+
+    private func recordChannels(on connection: PostgresConnection) async throws(PostgresError) {
+        while let next = unrecordedChannels.first {
+            let parameters = Parameters(
+                next.task.app,
+                next.task.reference,
+                next.task.attempt,
+                next.channel.description
+            )
+            try await connection.execute(ChannelStatements.made, parameters)
+            unrecordedChannels.removeFirst()
+            log(.channelMade(app: next.task.app, reference: next.task.reference, channel: next.channel.description))
+        }
+    }
+
+    fileprivate func compareChannels(on connection: PostgresConnection) async throws(PostgresError) {
+        let apps = try await connection.ask(ChannelStatements.listedApps) { rows in
+            try rows.indices.map { try rows.int32($0, 0) }
+        }
+        if apps.isEmpty { return }
+        let sites = try await ChannelSite.read(apps, on: connection)
+        for app in apps where goesOn {
+            guard case .success(let site) = sites[app] else { continue }
+            let sync = ChannelSync(site, through: backend)
+            guard case .success(let entries) = try await sync.compare(on: connection) else { continue }
+            let rule = ChannelSync.Sweep(includesUnknown: site.sweepsChannels)
+            let removed = try await sync.sweep(entries, rule, on: connection).removed
+            let unknown = entries.count { $0.state == "unknown" } - removed.count
+            let missing = entries.count { $0.state == "missing" }
+            if unknown + missing + removed.count > 0 {
+                log(.channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count))
+            }
+        }
+    }
+}
