@@ -13,10 +13,10 @@ import Testing
             try await shop.database.run("CREATE TABLE devices (token text, updated_at timestamptz)")
             let enqueues = arguments.map { argument in
                 let alert = argument.hasPrefix("payload") ? "" : ", 'Hello'"
-                return "SELECT carillon.enqueue('shop', ARRAY['9f3a']\(alert), \(argument))"
+                return "SELECT carillon.enqueue('shop', ARRAY['TOKEN']\(alert), \(argument))"
             }
             for statement in statements + enqueues {
-                let words = statement.replacing("…", with: "")
+                let words = statement.replacing("…", with: "").replacing(/TOKEN\d?/) { _ in Shop.token("9f") }
                 await #expect(throws: Never.self, "\(statement)") { try await shop.database.run(words) }
             }
         }
