@@ -3,7 +3,7 @@ import Synchronization
 
 /// A request and its response.
 ///
-/// `@unchecked`, because only libmicrohttpd's thread touches `body`, and the lock guards the rest. Other threads use
+/// `@unchecked`, because only libmicrohttpd's thread touches the body and the refusal, and the lock guards the rest. Other threads use
 /// the connection only to resume it, under that lock and while it is suspended, when libmicrohttpd cannot free it.
 final class Exchange: @unchecked Sendable {
     private enum State {
@@ -15,14 +15,23 @@ final class Exchange: @unchecked Sendable {
     private let connection: OpaquePointer
     private let state = Mutex(State.reading)
     private(set) var body: [UInt8] = []
+    /// The response, if the request is refused before it is complete. Then the body is discarded.
+    private(set) var refusal: Response?
+    private(set) var received = 0
 
-    init(_ connection: OpaquePointer) { self.connection = connection }
+    init(_ connection: OpaquePointer, refusal: Response?) {
+        self.connection = connection
+        self.refusal = refusal
+    }
 
-    /// False if the body is longer than allowed.
-    func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
-        guard body.count + bytes.count <= limit else { return false }
-        body.append(contentsOf: bytes)
-        return true
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        received += bytes.count
+        if refusal == nil { body.append(contentsOf: bytes) }
+    }
+
+    func refuse(_ response: Response) {
+        refusal = response
+        body = []
     }
 
     /// The response, once there is one.

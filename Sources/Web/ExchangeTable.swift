@@ -1,4 +1,5 @@
 import CarillonCMicroHTTP
+import CarillonIO
 import Synchronization
 
 /// Where libmicrohttpd's thread hands over requests and fetches responses.
@@ -14,12 +15,24 @@ final class ExchangeTable: Sendable {
     let limits: Limits
     private let routes: RouteTable
     private let admission: WebServer.Admission?
+    private let refusals: Refusals
+    private let observer: (@Sendable (WebEvent) -> Void)?
     private let work = Mutex(Work())
+    private let connections: Mutex<ConnectionTable>
 
-    init(_ routes: RouteTable, _ limits: Limits, _ admission: WebServer.Admission? = nil) {
+    init(
+        _ routes: RouteTable,
+        _ limits: Limits,
+        _ admission: WebServer.Admission?,
+        _ refusals: Refusals,
+        _ observer: (@Sendable (WebEvent) -> Void)?
+    ) {
         self.routes = routes
         self.limits = limits
         self.admission = admission
+        self.refusals = refusals
+        self.observer = observer
+        connections = Mutex(ConnectionTable(limit: limits.connections))
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more
@@ -31,35 +44,96 @@ final class ExchangeTable: Sendable {
         _ uploaded: UnsafeRawBufferPointer,
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
-        guard let known = slot.pointee else {
-            if announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
-            if let refusal = refusal(of: connection, method, path) { return refusal.queue(on: connection) }
-            work.withLock { $0.open += 1 }
-            // The slot keeps it until libmicrohttpd reports the end of the request: see `WebServer`.
-            slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
-            return .YES
-        }
+        guard touch(connection) else { return .NO }
+        guard let known = slot.pointee else { return begin(connection, method, path, slot) }
         // Still kept by the slot, since the request is not over.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return response.queue(on: connection) }
-        guard uploaded.isEmpty else {
-            // In the middle of a body no response is possible, so a client that sends more than it announced is
-            // disconnected.
-            return exchange.append(uploaded, limit: limits.bodyBytes) ? .YES : .NO
-        }
+        guard uploaded.isEmpty else { return receive(uploaded, of: exchange) }
+        if let refusal = exchange.refusal { return refusal.queue(on: connection) }
         let (method, path) = (String(cString: method), String(cString: path))
         switch routes.match(method: method, path: path) {
         case .refused(let response):
             return response.queue(on: connection)
         case .found(let handler):
             let request = Exchange.request(connection, method: method, path: path, body: exchange.body)
+            connections.withLock { $0.began(ConnectionTable.ID(bitPattern: connection)) }
             handle(request, exchange, handler)
             return .YES
         }
     }
 
+    /// The headers of a request have arrived.
+    private func begin(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    ) -> MHD_Result {
+        let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
+        var refusal = refusal(of: connection, method, path)
+        if refusal == nil, announced > limits.bodyBytes {
+            refusal = refusals.tooLarge
+            observer?(.bodyRefused)
+        }
+        // A client that waits for 100 Continue reads the response before it sends the body.
+        let canWait = Self.header("Expect", of: connection) == nil && announced <= limits.mostDiscarded
+        if let refusal, !canWait { return refusal.queue(on: connection) }
+        work.withLock { $0.open += 1 }
+        // The slot keeps it until libmicrohttpd reports the end of the request: see `WebServer`.
+        slot.pointee = Unmanaged.passRetained(Exchange(connection, refusal: refusal)).toOpaque()
+        return .YES
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> MHD_Result {
+        exchange.append(bytes)
+        if exchange.refusal == nil, exchange.received > limits.bodyBytes {
+            exchange.refuse(refusals.tooLarge)
+            observer?(.bodyRefused)
+        }
+        // In the middle of a body no response is possible, so the client is disconnected.
+        return exchange.received <= limits.mostDiscarded ? .YES : .NO
+    }
+
+    // MARK: Connections
+
+    func opened(_ connection: OpaquePointer) {
+        makeRoom(connections.withLock { $0.opened(ConnectionTable.ID(bitPattern: connection), at: .now) })
+    }
+
+    func closed(_ connection: OpaquePointer) {
+        connections.withLock { $0.closed(ConnectionTable.ID(bitPattern: connection)) }
+    }
+
+    /// False if the connection is being closed.
+    private func touch(_ connection: OpaquePointer) -> Bool {
+        let id = ConnectionTable.ID(bitPattern: connection)
+        return connections.withLock { connections in
+            connections.received(id, at: .now)
+            return !connections.isDismissed(id)
+        }
+    }
+
+    private func makeRoom(_ room: ConnectionTable.Room) {
+        switch room {
+        case .enough: break
+        case .closing(let id):
+            // Open: libmicrohttpd tells this thread when it closes one.
+            guard let connection = OpaquePointer(bitPattern: id) else { return }
+            cmicrohttp_shut_down(connection)
+            observer?(.idleConnectionClosed)
+        case .none: observer?(.allConnectionsBusy)
+        }
+    }
+
+    // MARK: Ends
+
     /// Called when the response of a request is sent, or its connection is lost.
-    func ended() {
+    ///
+    /// - Parameter wasOpen: false if it was answered by its headers alone.
+    func ended(on connection: OpaquePointer, wasOpen: Bool) {
+        makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })
+        guard wasOpen else { return }
         let idle = self.work.withLock { work in
             work.open -= 1
             return work.open == 0 ? work.idle : nil
@@ -67,7 +141,7 @@ final class ExchangeTable: Sendable {
         idle?()
     }
 
-    /// Answers requests that come from now on with 503, and calls `idle` when no request is open.
+    /// Refuses requests that come from now on, and calls `idle` when no request is open.
     func refuseMore(idle: @escaping @Sendable () -> Void) {
         let isIdle = self.work.withLock { work in
             work.isClosed = true
@@ -84,15 +158,11 @@ final class ExchangeTable: Sendable {
             defer { work.underWay = [:] }
             return Array(work.underWay.values)
         }
-        for exchange in left { exchange.answer(Self.closing) }
+        for exchange in left { exchange.answer(refusals.interrupted) }
     }
 
-    private static let closing = Response(text: "This server is stopping.\n", status: 503)
-    private static let tooLarge = Response(text: "The request's body is too large.\n", status: 413)
-
-    private func announcesTooMuch(_ connection: OpaquePointer) -> Bool {
-        guard let length = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return false }
-        return (Int(String(cString: length)) ?? .max) > limits.bodyBytes
+    private static func header(_ name: String, of connection: OpaquePointer) -> String? {
+        MHD_lookup_connection_value(connection, .HEADER_KIND, name).map { String(cString: $0) }
     }
 
     private func refusal(
@@ -113,7 +183,7 @@ final class ExchangeTable: Sendable {
             if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = exchange }
             return !work.isClosed
         }
-        guard isOpen else { return exchange.answer(Self.closing) }
+        guard isOpen else { return exchange.answer(refusals.stopping) }
         let task = Task {
             exchange.answer(await handler(request))
             // Listed last: `close` waits for the exchanges that it finds here.

@@ -20,17 +20,21 @@ package final class WebServer: Sendable {
 
     /// With port 0, the system chooses one.
     ///
-    /// - Parameter admission: judges a request by its headers, before its body is received. What it returns is the response.
+    /// - Parameters:
+    ///   - admission: judges a request by its headers, before its body is kept. What it returns is the response.
+    ///   - observer: must return at once.
     package init(
         host: String,
         port: UInt16,
         limits: Limits = Limits(),
         admission: Admission? = nil,
+        refusals: Refusals = Refusals(),
+        observer: (@Sendable (WebEvent) -> Void)? = nil,
         routes: [Route]
     ) {
         self.host = host
         wantedPort = port
-        exchanges = ExchangeTable(RouteTable(routes), limits, admission)
+        exchanges = ExchangeTable(RouteTable(routes), limits, admission, refusals, observer)
     }
 
     deinit { stop() }
@@ -66,12 +70,24 @@ package final class WebServer: Sendable {
                 size.pointee = 0
                 return exchanges.called(connection, method, path, uploaded, slot)
             },
-            { context, _, slot, _ in
-                guard let context, let slot, let exchange = slot.pointee else { return }
-                // The reference that `ExchangeTable` left in the slot; libmicrohttpd calls this once a request, as its last call.
+            { context, connection, slot, _ in
+                guard let context, let connection, let slot else { return }
+                let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
+                // The reference that `ExchangeTable` left in the slot; libmicrohttpd calls this once a request, as its last
+                // call.
+                let exchange = slot.pointee
                 slot.pointee = nil
-                Unmanaged<Exchange>.fromOpaque(exchange).release()
-                Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue().ended()
+                if let exchange { Unmanaged<Exchange>.fromOpaque(exchange).release() }
+                exchanges.ended(on: connection, wasOpen: exchange != nil)
+            },
+            { context, connection, _, event in
+                guard let context, let connection else { return }
+                let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
+                if event == .CONNECTION_NOTIFY_STARTED {
+                    exchanges.opened(connection)
+                } else {
+                    exchanges.closed(connection)
+                }
             },
             // `exchanges` lives as long as this server, whose end waits for the daemon's.
             Unmanaged.passUnretained(self.exchanges).toOpaque(),
@@ -85,7 +101,7 @@ package final class WebServer: Sendable {
     }
 
     /// Accepts no more connections, and waits until the responses to all requests are sent, or the time is over. New requests
-    /// on open connections are answered with 503.
+    /// on open connections are refused.
     package func drain(on loop: EventLoop, within limit: Duration) async {
         let listener = self.running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
         // The descriptor was ours, and libmicrohttpd gives it back.
@@ -113,13 +129,19 @@ package final class WebServer: Sendable {
 
 /// The limits that protect a server from its clients.
 package struct Limits: Sendable {
+    /// From 15/16 of them on, the connection that was idle longest is closed when another comes.
     package var connections = 256
     package var connectionsPerAddress = 64
     /// A connection is closed after this long without traffic.
     package var idleSeconds = 15
     package var bodyBytes = 64 * 1024
+    /// The rest of a body that is refused is read, up to this many times `bodyBytes`: clients that still write do not read the
+    /// response.
+    var discardedBodies = 8
     /// The maximum size of the request line with the headers, and of a piece of the response.
     package var memoryPerConnection = 32 * 1024
 
     package init() {}
+
+    var mostDiscarded: Int { bodyBytes * discardedBodies }
 }

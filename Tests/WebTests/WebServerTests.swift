@@ -88,20 +88,26 @@ import Testing
         }
     }
 
-    @Test func `refuses a body that is too large, announced or not`() async throws {
+    @Test(arguments: [1_001, 8_000])
+    func `reads a body that is too large to its end, and then refuses it`(count: Int) async throws {
         var limits = Limits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
-            let announced = await TestClient.ask(port, "POST /echo", headers: "Content-Length: 1001\r\n")
+            let announced = await TestClient.ask(
+                port,
+                "POST /echo",
+                headers: "Content-Length: \(count)\r\n",
+                body: String(repeating: "x", count: count)
+            )
             #expect(announced.hasPrefix("HTTP/1.1 413 "))
             let chunk = "3E8\r\n" + String(repeating: "x", count: 1_000) + "\r\n"
             let chunked = await TestClient.ask(
                 port,
                 "POST /echo",
                 headers: "Transfer-Encoding: chunked\r\n",
-                body: chunk + chunk + "0\r\n\r\n"
+                body: String(repeating: chunk, count: max(2, count / 1_000)) + "0\r\n\r\n"
             )
-            #expect(!chunked.contains("201"))
+            #expect(chunked.hasPrefix("HTTP/1.1 413 "))
             let whole = await TestClient.ask(
                 port,
                 "POST /echo",
@@ -109,6 +115,25 @@ import Testing
                 body: chunk + "0\r\n\r\n"
             )
             #expect(whole.hasPrefix("HTTP/1.1 201 "))
+        }
+    }
+
+    @Test func `does not read a body that is far too large, or whose client waits for leave to send it`() async throws {
+        var limits = Limits()
+        limits.bodyBytes = 1_000
+        try await Self.with([Self.echo], limits: limits) { port in
+            for headers in ["Content-Length: 8001\r\n", "Content-Length: 1001\r\nExpect: 100-continue\r\n"] {
+                let announced = await TestClient.ask(port, "POST /echo", headers: headers)
+                #expect(announced.hasPrefix("HTTP/1.1 413 "))
+            }
+            let chunk = "3E8\r\n" + String(repeating: "x", count: 1_000) + "\r\n"
+            let endless = await TestClient.ask(
+                port,
+                "POST /echo",
+                headers: "Transfer-Encoding: chunked\r\n",
+                body: String(repeating: chunk, count: 9)
+            )
+            #expect(!endless.contains("201"))
         }
     }
 
@@ -142,8 +167,12 @@ import Testing
         try server.start()
         defer { server.stop() }
         // The body that is announced never comes.
-        let refusal = await TestClient.ask(server.port, "POST /echo", headers: "Content-Length: 1000\r\n")
-        #expect(refusal.hasPrefix("HTTP/1.1 403 ") && refusal.hasSuffix("no\n"))
+        let waiting = "Content-Length: 1000\r\nExpect: 100-continue\r\n"
+        let early = await TestClient.ask(server.port, "POST /echo", headers: waiting)
+        #expect(early.hasPrefix("HTTP/1.1 403 ") && early.hasSuffix("no\n"))
+        let body = String(repeating: "x", count: 500_000)
+        let late = await TestClient.ask(server.port, "POST /echo", headers: "Content-Length: 500000\r\n", body: body)
+        #expect(late.hasPrefix("HTTP/1.1 403 ") && late.hasSuffix("no\n"))
         let headers = "X-Word: open\r\nContent-Length: 4\r\n"
         let answer = await TestClient.ask(server.port, "POST /echo", headers: headers, body: "body")
         #expect(answer.hasPrefix("HTTP/1.1 201 "))
@@ -174,6 +203,72 @@ import Testing
         }
         server.stop()
         #expect(await answer.value.hasSuffix("late"))
+    }
+
+    @Test func `serves a new client although others keep their connections, or send half a request`() async throws {
+        var limits = Limits()
+        (limits.connections, limits.connectionsPerAddress, limits.idleSeconds) = (32, 32, 600)
+        let closed = Atomic(0)
+        let server = WebServer(
+            host: "127.0.0.1",
+            port: 0,
+            limits: limits,
+            observer: { if case .idleConnectionClosed = $0 { closed.add(1, ordering: .relaxed) } },
+            routes: [Self.hello, Self.echo]
+        )
+        try server.start()
+        let port = server.port
+        let idle = [
+            "", "POST /echo HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod",
+            "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n",
+        ]
+        await withTaskGroup(of: Void.self) { group in
+            for place in 0..<100 { group.addTask { _ = await TestClient.exchange(port, idle[place % idle.count]) } }
+            while closed.load(ordering: .relaxed) < 70 { await Task.yield() }
+            for _ in 0..<20 {
+                let answer = await TestClient.ask(port, "GET /hello")
+                #expect(answer.hasSuffix("Hello, you!\n"), "\(answer)")
+            }
+            server.stop()
+        }
+    }
+
+    @Test func `says to requests after its end has begun that they were not done`() async throws {
+        let (started, startedInput) = AsyncStream<Void>.makeStream()
+        let gates = [AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream()]
+        func slow(_ place: Int) -> Route {
+            Route(.get, "/slow\(place)") { _ in
+                startedInput.yield()
+                for await _ in gates[place].stream { break }
+                return Response(text: "late")
+            }
+        }
+        var refusals = Refusals()
+        refusals.stopping = Response(text: "not done")
+        let server = WebServer(host: "127.0.0.1", port: 0, refusals: refusals, routes: [slow(0), slow(1), Self.hello])
+        try server.start()
+        let port = server.port
+        let one = Task { await TestClient.ask(port, "GET /slow0") }
+        let pair = "GET /slow1 HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
+        let two = Task { await TestClient.exchange(port, pair) }
+        var begun = 0
+        for await _ in started {
+            begun += 1
+            if begun == 2 { break }
+        }
+        try await TestLoop.with { loop in
+            async let drained: Void = server.drain(on: loop, within: .seconds(60))
+            try await loop.eventually("no further connection") {
+                await TestClient.ask(port, "GET /hello") == "no connection"
+            }
+            gates[1].continuation.yield()
+            let answers = await two.value
+            #expect(answers.contains("late") && answers.hasSuffix("not done"), "\(answers)")
+            gates[0].continuation.yield()
+            await drained
+        }
+        server.stop()
+        #expect(await one.value.hasSuffix("late"))
     }
 
     @Test func `stops at once and cancels what is under way`() async throws {
