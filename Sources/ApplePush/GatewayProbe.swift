@@ -13,8 +13,7 @@ package enum GatewayProbe {
     ) async throws(PushError) -> Duration {
         let start = MonotonicInstant.now
         do {
-            let alpn = gateway.transport == .http2 ? ["h2"] : []
-            let context = try TLSContext.client(identity: credential.identity, trust: gateway.trust.roots, alpn: alpn)
+            let context = try TLSContext.client(identity: credential.identity, trust: gateway.trust.roots, alpn: ["h2"])
             var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
@@ -25,8 +24,11 @@ package enum GatewayProbe {
             )
             let `protocol` = stream.alpn
             stream.closeNotify()
-            guard alpn.isEmpty || `protocol` == "h2" else {
+            switch gateway.transport {
+            case .http2 where `protocol` != "h2":
                 throw PushError(.notHTTP2, "The server at \(gateway) does not offer HTTP/2.")
+            case .binary where LegacyProtocols.isHTTP2(`protocol`): throw LegacyProtocols.notBinary(gateway)
+            case .http2, .binary: break
             }
         } catch {
             throw PushError(connectingTo: gateway, error)

@@ -48,7 +48,8 @@ public struct APNs: Sendable {
     /// The dead tokens that a gateway of the legacy feedback service lists, such as `Gateway.feedback`. This needs a
     /// certificate. Other gateways have no list: there each `Result` has its own `feedback`.
     ///
-    /// - Throws: A `PushError` if no connection could be made. A later failure ends the list, and is its `failure`.
+    /// - Throws: A `PushError` if no connection could be made, or the gateway speaks HTTP/2 and so has no list. A later
+    ///   failure ends the list, and is its `failure`.
     public func feedback() async throws(PushError) -> FeedbackList {
         try await connection.feedback()
     }

@@ -22,6 +22,9 @@ extension APNs {
         public let wasOpen: Bool
         /// How many pushes were answered on it.
         public let answered: Int
+        /// How many pushes counted as delivered, because the gateway was silent, before it said that it had discarded them or
+        /// turned out not to speak the protocol. Over HTTP/2 none.
+        public let refuted: Int
         /// A word for the reason, for metrics.
         ///
         /// - No longer needed: `idle`, `spare`, `aged`, `shutdown`.

@@ -16,6 +16,7 @@ final class BinaryConversation: Conversation {
     private var barrierEnd = MonotonicInstant.distantFuture
     private let usesBarriers: Bool
     private(set) var isAccepted = false
+    private(set) var refuted = 0
 
     init(of wire: BinaryWire, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
         self.wire = wire
@@ -121,7 +122,11 @@ final class BinaryConversation: Conversation {
     func received(_ bytes: RawSpan, at now: MonotonicInstant) {
         for offset in bytes.byteOffsets.prefix(BinaryReply.length - reply.count) { reply.append(bytes[byte: offset]) }
         guard reply.count == BinaryReply.length else { return }
-        guard let reply = BinaryReply(self.reply) else { return life.close(.notBinary) }
+        guard let reply = BinaryReply(self.reply) else {
+            refuted = life.answered
+            return life.close(.notBinary)
+        }
+        refuted = window.refuted(by: reply)
         let fates = window.answered(reply)
         if fates.unknown.isEmpty { wire.window.withLock { $0.proved() } }
         settle(fates, refused: reply.outcome, at: now)

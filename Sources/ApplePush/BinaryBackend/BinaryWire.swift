@@ -2,7 +2,7 @@ import CarillonIO
 
 /// The binary protocol, as Apple's gateways spoke it.
 final class BinaryWire: Wire {
-    let alpn: [String] = []
+    let alpn = LegacyProtocols.alpn
     let configuration: BinaryConfiguration
     /// One connection learns from another.
     let window: Guarded<WindowSize>
@@ -10,6 +10,10 @@ final class BinaryWire: Wire {
     init(_ configuration: BinaryConfiguration) {
         self.configuration = configuration
         window = Guarded(WindowSize(first: configuration.firstWindow, limit: configuration.window))
+    }
+
+    func check(_ chosen: String?, of gateway: Gateway) throws(PushError) {
+        if LegacyProtocols.isHTTP2(chosen) { throw LegacyProtocols.notBinary(gateway) }
     }
 
     func conversation(

@@ -122,6 +122,12 @@ struct SentWindow {
         return fates
     }
 
+    /// How many pushes have left the window as delivered that were not, by a reply that came too late.
+    func refuted(by reply: BinaryReply) -> Int {
+        guard reply.identifier != 0, reply.identifier < first else { return 0 }
+        return Int(first - reply.identifier) - (reply.isShutdown ? 1 : 0)
+    }
+
     /// The connection has ended without a word.
     mutating func closed() -> Fates {
         var fates = Fates(unknown: remove(written.count))

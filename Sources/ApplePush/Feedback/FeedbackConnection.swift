@@ -43,14 +43,18 @@ actor FeedbackConnection: FeedbackSource {
             )
         }
         do {
-            let stream = try await TLSStream.connect(
+            var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: .client(identity: identity, trust: gateway.trust.roots),
+                context: .client(identity: identity, trust: gateway.trust.roots, alpn: LegacyProtocols.alpn),
                 connectTimeout: limits.connectTimeout,
                 handshakeTimeout: limits.handshakeTimeout,
                 on: loop
             )
+            if LegacyProtocols.isHTTP2(stream.alpn) {
+                stream.closeNotify()
+                throw LegacyProtocols.hasNoList(gateway)
+            }
             return FeedbackConnection(stream, to: gateway, longestSilence: longestSilence, on: loop, of: owner)
         } catch {
             throw PushError(connectingTo: gateway, error)

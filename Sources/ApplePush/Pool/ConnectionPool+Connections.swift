@@ -20,6 +20,7 @@ extension ConnectionPool {
             socket.giveUp(unacknowledgedAfter: limits.unacknowledgedTimeout)
             var stream = try TLSStream(client: context, host: gateway.host, socket: socket)
             try await stream.shakeHands(until: .now + limits.handshakeTimeout, on: loop)
+            try wire.check(stream.alpn, of: gateway)
             // The connection may have been ended meanwhile.
             if isDialing(id) { try self.open(id, stream) }
         } catch {

@@ -278,6 +278,7 @@ actor ConnectionPool {
                 gateway: gateway,
                 wasOpen: watch != nil,
                 answered: answered,
+                refuted: connection.conversation.refuted,
                 reason: end.name,
                 error: end.kind == .ours ? nil : end.error(of: gateway)
             )

@@ -5,12 +5,23 @@ protocol Wire: Sendable {
     /// What the client offers in the TLS handshake (ALPN); empty: nothing.
     var alpn: [String] { get }
 
+    /// Throws if the gateway speaks something else, by what it chose in the TLS handshake.
+    func check(_ chosen: String?, of gateway: Gateway) throws(PushError)
+
     /// What is said on a new connection.
     func conversation(
         _ terms: ConversationTerms,
         sending deliveries: DeliveryQueue,
         at now: MonotonicInstant
     ) throws -> any Conversation
+}
+
+extension Wire {
+    func check(_ chosen: String?, of gateway: Gateway) throws(PushError) {}
+}
+
+extension Conversation {
+    var refuted: Int { 0 }
 }
 
 /// What a new connection starts with.
@@ -36,6 +47,8 @@ protocol Conversation: AnyObject {
     var isProven: Bool { get }
     /// The provider token that the gateway called too old.
     var refusedToken: ProviderToken? { get }
+    /// How many pushes it gave back as delivered before the gateway said otherwise.
+    var refuted: Int { get }
     /// When `passed` must be called, if nothing happens before.
     var due: MonotonicInstant { get }
 

@@ -35,6 +35,23 @@ import Testing
         return try #require(returned).outcomes
     }
 
+    /// Pushes 1 to 10 have counted as delivered before the gateway says this.
+    @Test(arguments: [
+        ([8, 8, 0, 0, 0, 3], 8), ([8, 10, 0, 0, 0, 3], 7), ([8, 8, 0, 0, 0, 11], 0), ([8, 8, 0, 0, 0, 0], 0),
+        ([0, 0, 18, 4, 0, 0], 10),
+    ])
+    func `what a late error contradicts is counted`(bytes: [UInt8], count: Int) throws {
+        let outcomes = try Self.outcomes { conversation in
+            let later = Self.start + .seconds(4)
+            conversation.passed(to: later)
+            Self.send(10, by: conversation, at: later)
+            conversation.received(bytes.span.bytes, at: later)
+            #expect(conversation.refuted == count)
+            _ = conversation.end(.closedByPeer)
+        }
+        #expect(outcomes.prefix(10).allSatisfy { $0 == .delivered })
+    }
+
     @Test func `a certificate that is refused at once has had nothing processed`() throws {
         let outcomes = try Self.outcomes { _ = $0.end(.refused("revoked")) }
         #expect(outcomes.allSatisfy { $0.verdict == .safe })

@@ -65,6 +65,24 @@ import Testing
         }
     }
 
+    /// However busy it is, its silence counts for nothing: it is known by the TLS handshake.
+    @Test func `a gateway that speaks HTTP/2 gets nothing`() async throws {
+        try await Self.with { simulator, _ in
+            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            var limits = BinaryConfiguration()
+            limits.waitingTimeout = .milliseconds(200)
+            let session = Session(backend: BinaryBackend(limits))
+            let message = try Message(tokens: [Self.token("aa", 1)], alert: "Hello")
+            let result = try await APNs(session.connection(to: gateway, credential: credential)).send(message)
+            #expect(result.unsent == message.tokens)
+            let reason = result.unsentReason?.message ?? ""
+            #expect(reason.contains("speaks HTTP/2, not the binary protocol"), "\(reason)")
+            await session.shutdown()
+        }
+    }
+
     /// The error comes when all were sent long ago.
     @Test func `of a thousand whose first is refused late, all others are delivered once`() async throws {
         try await Self.with(simulator: {

@@ -72,6 +72,15 @@ import Testing
         }
     }
 
+    @Test func `a gateway of HTTP/2 has no list, which is an error`() async throws {
+        try await with { simulator, gateway, credential in
+            let front = Gateway(host: "localhost", port: simulator.port, trust: gateway.trust)
+            let error = await #expect(throws: PushError.self) { try await apns(front, credential).feedback() }
+            #expect(error?.code == .unsupported)
+            #expect(error?.message.contains("in the feedback of each result. Gateways with a list are") == true)
+        }
+    }
+
     @Test func `a list that breaks off keeps the entries that arrived, and the next list has the rest`() async throws {
         // Each tuple has 38 bytes: this is in the middle of the 501st.
         try await with({ $0.feedbackCutAfter = 500 * 38 + 17 }) { simulator, gateway, credential in

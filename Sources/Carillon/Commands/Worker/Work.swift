@@ -49,7 +49,7 @@ private struct Work: Sendable {
     private func work(on databases: [DatabaseSetting], _ loop: EventLoop) async throws -> ExitStatus {
         let backend = TransportBackend(
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
-            binary: BinaryBackend(BinaryConfiguration(invocation.settings))
+            binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
         )
         let sites = sites(on: databases, backend, loop)
         let endpoints = WorkerEndpoints(

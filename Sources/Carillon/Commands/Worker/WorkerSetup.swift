@@ -46,8 +46,9 @@ extension HTTP2Configuration {
 }
 
 extension BinaryConfiguration {
-    init(_ settings: Settings) {
+    init(_ settings: Settings, _ log: Log) {
         self.init()
+        observer = RefutationLog(log: log)
         idleTimeout = settings.duration(.idleTimeout)
     }
 }

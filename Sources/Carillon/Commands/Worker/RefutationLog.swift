@@ -1,0 +1,18 @@
+import ApplePush
+
+/// Says when a gateway of the binary protocol has contradicted its silence.
+struct RefutationLog: APNs.Observer {
+    let log: Log
+
+    func connectionEnded(_ end: APNs.EndedConnection) {
+        guard end.refuted > 0 else { return }
+        log.error(
+            "A binary gateway said too late that it had not accepted pushes: they count as sent, and may not have arrived.",
+            [
+                "gateway": end.gateway.description, "pushes": end.refuted, "error": end.error?.message,
+                "remedy":
+                    "Check that the gateway speaks the binary protocol and is not overloaded: its errors must come within 3 s.",
+            ]
+        )
+    }
+}
