@@ -101,7 +101,8 @@ COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
     'the root certificate to trust for the gateways set here, as PEM; null: the system''s';
-COMMENT ON COLUMN carillon.apps.feedback_gateway IS 'host:port of the legacy feedback service';
+COMMENT ON COLUMN carillon.apps.feedback_gateway IS
+    'host:port of the legacy feedback service; null: Apple''s for the protocol binary without a gateway, else none';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
 COMMENT ON COLUMN carillon.apps.sweep_channels IS

@@ -8,11 +8,13 @@ struct FeedbackOrigin: Sendable {
     private(set) var names: [String]
     let route: Result<App.Route, Trouble>
 
-    /// Apps of the binary protocol, and those that name a feedback gateway of their own.
+    /// Apps that name a feedback gateway. Apple's is asked only for apps of the binary protocol without a gateway of their own:
+    /// the certificates of private gateways are not shown to others.
     private static let listed = Statement(
         "apps_with_feedback_list",
         """
-        SELECT a.id FROM carillon.apps a WHERE a.protocol = 'binary' OR a.feedback_gateway IS NOT NULL ORDER BY a.id
+        SELECT a.id FROM carillon.apps a WHERE a.feedback_gateway IS NOT NULL
+            OR (a.protocol = 'binary' AND a.gateway IS NULL) ORDER BY a.id
         """
     )
 

@@ -9,6 +9,7 @@ struct AppOptions {
         .maxAttempts, .reapBadTokens,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
+    private static let none = "none"
     static let clearable: [Option] = [
         .topic, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate,
     ]
@@ -17,14 +18,17 @@ struct AppOptions {
     private let gateway: String?
     private let feedbackGateway: String?
     private let channelGateway: String?
+    private let clearsFeedbackGateway: Bool
     /// The PEM text of the root certificate.
     private let gatewayCA: String?
 
     init(_ settings: Settings) throws {
         self.settings = settings
         gateway = try Self.address(.gateway, in: settings)
-        feedbackGateway = try Self.address(.feedbackGateway, in: settings)
         channelGateway = try Self.address(.channelGateway, in: settings)
+        let hasNoFeedback = settings.isChosen(.feedbackGateway) && settings.text(.feedbackGateway) == Self.none
+        clearsFeedbackGateway = hasNoFeedback
+        feedbackGateway = hasNoFeedback ? nil : try Self.address(.feedbackGateway, in: settings)
         gatewayCA = try settings.text(.gatewayCA).map(Self.rootCertificate)
     }
 
@@ -34,7 +38,7 @@ struct AppOptions {
         func isCleared(_ option: Option) -> Bool { cleared.contains(option.flag) }
         if isCleared(.topic) { app.topic = nil }
         if isCleared(.gateway) { app.gateway = nil }
-        if isCleared(.feedbackGateway) { app.feedbackGateway = nil }
+        if clearsFeedbackGateway || isCleared(.feedbackGateway) { app.feedbackGateway = nil }
         if isCleared(.channelGateway) { app.channelGateway = nil }
         if isCleared(.maxRate) { app.maxRate = nil }
         if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }

@@ -43,6 +43,15 @@ private struct AppView: JSONConvertible {
         }
     }
 
+    /// What is read where the app names no feedback gateway.
+    private var feedback: String {
+        switch (app.protocol, app.gateway) {
+        case ("binary", nil): "Apple's"
+        case ("binary", _): "none: no list of dead tokens is read"
+        default: "none"
+        }
+    }
+
     var json: JSONValue {
         .joined(
             app.json,
@@ -64,7 +73,7 @@ private struct AppView: JSONConvertible {
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
             ("environment", app.environment), ("protocol", app.protocol),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
-            ("feedback-gateway", app.feedbackGateway ?? (app.protocol == "binary" ? "Apple's" : "none")),
+            ("feedback-gateway", app.feedbackGateway ?? feedback),
             (
                 "channel-gateway",
                 app.channelGateway ?? (app.protocol == "http2" && app.gateway == nil ? "Apple's" : "none")
