@@ -87,12 +87,18 @@ extension ServerState {
             connection: client.number,
             stream: Int32(truncatingIfNeeded: client.count)
         )
-        if answer.status != nil { facts.status = 200 }
-        if let refusal, refusal != .shutdown { facts.status = UInt16(refusal.rawValue) }
-        (facts.reason, facts.detail) = (answer.reason, answer.detail)
+        (facts.status, facts.reason, facts.detail) = (answer.status, answer.reason, answer.detail)
+        facts.binaryStatus = notification.command == 0 ? nil : refusal?.rawValue
         let id = Array("\(notification.identifier)".utf8)
         let payload = client.reader.bytes.span.extracting(notification.payload)
+        if refusal == .payloadSize {
+            facts.detail =
+                "\(payload.count) bytes; command \(notification.command) takes \(notification.payloadLimit) at most"
+        }
         recorder.log(facts, head, in: bytes.span, id: id.span, payload: payload)
+        // A delivery has what the client can know.
+        if answer.status != nil { facts.status = 200 }
+        if let refusal, refusal != .shutdown { facts.status = UInt16(refusal.rawValue) }
         _ = recorder.keepDelivery(facts, head, in: bytes.span, id: id.span, payload: payload)
     }
 }

@@ -13,6 +13,8 @@ struct LogLine {
         let connection: Int
         let stream: Int32
         var status: UInt16?
+        /// What the binary gateway says in place of the status.
+        var binaryStatus: UInt8?
         var reason: String?
         /// The cause in more detail than the reason.
         var detail: String?
@@ -70,6 +72,7 @@ struct LogLine {
         Self.append("expiration", head.expiration, in: bytes, isNumber: true, to: &line)
         Self.append("collapse_id", head.collapseID, in: bytes, to: &line)
         line.appendMember("status", facts.status)
+        if let status = facts.binaryStatus { line.appendMember("binary_status", Int(status)) }
         line.appendMember("reason", facts.reason)
         if let detail = facts.detail { line.appendMember("detail", detail) }
         if facts.status == 404 || facts.status == 405 {
