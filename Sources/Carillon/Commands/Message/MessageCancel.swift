@@ -51,10 +51,12 @@ extension Command {
         of app: String?,
         _ connection: PostgresConnection
     ) async throws -> (Int64, [MessageProgress]) {
-        guard try await !MessageProgress.all(id, of: app, on: connection).isEmpty else {
-            throw MessageKey.unknown("\(id)", of: app)
-        }
+        // The id of a retry is gone with it.
+        let ids = Set(try await MessageProgress.all(id, of: app, on: connection).map(\.id))
+        guard !ids.isEmpty else { throw MessageKey.unknown("\(id)", of: app) }
         let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }
-        return (jobs, try await MessageProgress.all(id, of: app, on: connection))
+        var messages: [MessageProgress] = []
+        for id in ids.sorted() { messages += try await MessageProgress.all(id, of: app, on: connection) }
+        return (jobs, messages)
     }
 }

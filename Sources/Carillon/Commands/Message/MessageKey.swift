@@ -45,7 +45,9 @@ struct MessageKey {
         CommandError(
             .failed,
             "There is no message \(what)\(app.map { " of app \($0)" } ?? "").",
-            hint: "Finished messages are forgotten after the workers' --retention."
+            hint:
+                "Finished messages are forgotten after the workers' --retention. A retry has an id of its own, which is forgotten "
+                + "when it ends: use the id that enqueue returned."
         )
     }
 }
