@@ -95,7 +95,10 @@ extension Option {
     static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
-        .help("Read a legacy feedback list from this service; for the protocol binary, instead of Apple's.")
+        .help(
+            "Read a legacy feedback list from this service; none: from none. Without it, Apple's is read for the protocol binary "
+                + "unless --gateway is set."
+        )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
         .help("Manage channels at this service instead of Apple's.")
     static let sweepChannels = Option("sweep-channels", .flag)
@@ -247,6 +250,8 @@ extension Option {
         .help("The port to listen on; 0 chooses a free port.")
     static let accessToken = Option("access-token", .text("TOKEN"), secrecy: .hidden)
         .help("What clients must know; required unless --host is a loopback address.")
+    static let keepCredentials = Option("keep-credentials", .flag)
+        .help("Let 'provision' add apps, and change none that exists.")
 
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]

@@ -8,6 +8,7 @@ struct Settings: Sendable {
     private var values: [String: [OptionValue]] = [:]
     private var chosen: Set<String> = []
     private var shown: Set<String> = []
+    private var files: [String: String] = [:]
 
     init() {}
 
@@ -20,6 +21,12 @@ struct Settings: Sendable {
     mutating func note(shown option: Option) { shown.insert(option.flag) }
 
     func isShown(_ option: Option) -> Bool { shown.contains(option.flag) }
+
+    /// The value was read from that file.
+    mutating func note(file: String, of option: Option) { files[option.flag] = file }
+
+    /// The file that the value was read from. It may have another one later.
+    func file(of option: Option) -> String? { files[option.flag] }
 
     /// The value was given, and is not the default.
     func isChosen(_ option: Option) -> Bool { chosen.contains(option.flag) }

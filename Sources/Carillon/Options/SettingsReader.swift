@@ -10,8 +10,12 @@ struct SettingsReader {
             if !arguments.isEmpty {
                 settings.set(option, to: try read(option, arguments: arguments), isDefault: false)
                 if arguments.contains(where: { $0.flag != option.fileFlag }) { settings.note(shown: option) }
+                if let last = arguments.last, last.flag == option.fileFlag, let path = last.value {
+                    settings.note(file: path, of: option)
+                }
             } else if let values = try readEnvironment(option) {
                 settings.set(option, to: values, isDefault: false)
+                if let path = fileInEnvironment(of: option) { settings.note(file: path, of: option) }
             } else if let fallback = option.fallback {
                 settings.set(option, to: [try value(of: option, fallback, from: "--\(option.flag)")], isDefault: true)
             } else {
@@ -47,9 +51,23 @@ struct SettingsReader {
     private func readEnvironment(_ option: Option) throws(UsageError) -> [OptionValue]? {
         for name in option.variables {
             if let text = environment[name], !text.isEmpty { return try values(of: option, text, from: name) }
-            if option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty {
+            if let path = file(named: name, of: option) {
                 return try values(of: option, inFile: path, from: name + "_FILE")
             }
+        }
+        return nil
+    }
+
+    private func file(named name: String, of option: Option) -> String? {
+        guard option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty else { return nil }
+        return path
+    }
+
+    /// Nil too if a variable before it has the value itself.
+    private func fileInEnvironment(of option: Option) -> String? {
+        for name in option.variables {
+            if environment[name]?.isEmpty == false { return nil }
+            if let path = file(named: name, of: option) { return path }
         }
         return nil
     }

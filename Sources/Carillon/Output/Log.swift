@@ -59,9 +59,13 @@ final class Log: Sendable {
     }
 
     func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
+        write(level, message, fields.map { ($0.key, $0.value) })
+    }
+
+    func write(_ level: LogLevel, _ message: String, _ fields: [(String, any JSONConvertible)]) {
         guard level >= threshold else { return }
         // Cleaned before it is formatted: an escaped secret would not be recognized.
-        let all = self.fields + fields.map { ($0.key, $0.value.json) }
+        let all = self.fields + fields.map { ($0.0, $0.1.json) }
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 

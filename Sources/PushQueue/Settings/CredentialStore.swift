@@ -40,7 +40,7 @@ package struct CredentialStore: Sendable {
 
     /// The statements of `save`, in a transaction of the caller.
     func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
-        try await refuseExpired(facts)
+        try await refuseExpired(facts, "import a newer one")
         let parameters = Parameters(
             name,
             text.certificate,
@@ -53,12 +53,13 @@ package struct CredentialStore: Sendable {
         try await record(facts, of: name)
     }
 
-    private func refuseExpired(_ facts: Credential.Facts) async throws {
+    /// - Parameter remedy: what to do about it.
+    func refuseExpired(_ facts: Credential.Facts, _ remedy: String) async throws {
         guard let notAfter = facts.notAfter else { return }
         let parameters = Parameters(Timestamp(notAfter * 1_000_000))
         let expiry = try await connection.query(Self.expiry, parameters) { try $0.stringIfPresent(0, 0) }
         guard let expiry else { return }
-        throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: import a newer one.")
+        throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: \(remedy).")
     }
 
     /// Removes a credential that no app uses.
@@ -112,7 +113,7 @@ package struct CredentialStore: Sendable {
         return credential
     }
 
-    private func text(of name: String) async throws -> CredentialText {
+    func text(of name: String) async throws -> CredentialText {
         let text = try await connection.query(Self.text, Parameters(name)) { rows in
             rows.isEmpty ? nil : try CredentialText(rows, 0)
         }

@@ -6,8 +6,19 @@ package struct Provisioning: Sendable {
     package enum Change: Sendable {
         /// The database has it as it is described.
         case nothing
-        case added
-        case changed
+        /// The app keeps what it has, for that reason.
+        case kept(Terms, reason: String)
+        case added(Terms)
+        case changed(from: Terms, to: Terms)
+    }
+
+    /// What a provision may change, for the log.
+    package struct Terms: Equatable, Sendable {
+        package var credential: String?
+        package var topic: String?
+        package var environment: String
+        /// When the certificate expires, in seconds since 1970.
+        package var notAfter: Int64?
     }
 
     private static let present = Statement(
@@ -27,18 +38,23 @@ package struct Provisioning: Sendable {
     private let app: String
     private let text: CredentialText
     private let environment: String
+    private let keepsApps: Bool
 
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
     ///   - environment: production or sandbox.
-    package init(app: String, certificate: String, environment: String) {
+    ///   - keepsApps: an app that exists is left as it is.
+    package init(app: String, certificate: String, environment: String, keepsApps: Bool = false) {
         self.app = app
         self.environment = environment
+        self.keepsApps = keepsApps
         text = CredentialText(certificate: certificate)
     }
 
-    /// Adds the app or changes it; all of it, or nothing. The app's gateway and its other settings stay. Nothing else may use
-    /// the connection meanwhile.
+    /// Adds the app, or gives it the certificate if that is newer; all of it, or nothing. Clients provision at each start, some
+    /// with an old certificate for years. So nothing that is newer is replaced, and that is no error: the app can send. What
+    /// the client and the database disagree on, the topic and the environment, is an error. Nothing else may use the connection
+    /// meanwhile.
     package func run(on connection: PostgresConnection) async throws(SettingsError) -> Change {
         let facts = try text.credential().facts
         return try await settings {
@@ -46,7 +62,10 @@ package struct Provisioning: Sendable {
             return try await connection.transaction {
                 try await connection.execute(Self.lock, Parameters(app))
                 if try await isPresent(on: connection) { return .nothing }
-                return try await write(topics: facts.topics, on: connection)
+                guard let present = try await AppStore(connection).locked(app) else {
+                    return try await add(facts, on: connection)
+                }
+                return try await change(present, facts, on: connection)
             }
         }
     }
@@ -59,9 +78,69 @@ package struct Provisioning: Sendable {
         }
     }
 
-    private func write(topics: [String], on connection: PostgresConnection) async throws -> Change {
-        let (apps, credentials) = (AppStore(connection), CredentialStore(connection))
-        let others = try await credentials.list().first { $0.name == app }?.apps.filter { $0 != app } ?? []
+    private func add(_ facts: Credential.Facts, on connection: PostgresConnection) async throws -> Change {
+        try await store(facts, on: connection)
+        var new = AppSettings(name: app)
+        new.environment = environment
+        new.credential = app
+        // A client of pyapns names no topic: it is the certificate's.
+        new.topic = facts.topics.first
+        try await AppStore(connection).insert(new)
+        return .added(Terms(new, facts))
+    }
+
+    private func change(
+        _ present: AppSettings,
+        _ facts: Credential.Facts,
+        on connection: PostgresConnection
+    ) async throws -> Change {
+        var stored: CredentialText?
+        if let name = present.credential { stored = try await CredentialStore(connection).text(of: name) }
+        // Nil as well if it cannot be used: then any other is better.
+        let storedFacts = stored.flatMap { try? $0.credential().facts }
+        let earlier = Terms(present, storedFacts)
+        if keepsApps { return .kept(earlier, reason: "the service was started with --keep-credentials") }
+        if let topic = earlier.topic, !StoredCredential.allows(topic, among: facts.topics) {
+            throw SettingsError(
+                .invalid,
+                "The app \(app) has the topic \(topic), and this certificate is for "
+                    + "\(facts.topics.joined(separator: ", ")): provision it under another app_id, or change the app with "
+                    + "'carillon app set'. With --keep-credentials, carillon pyapns leaves apps as they are."
+            )
+        }
+        // A gateway of the app's own is the same in both environments.
+        guard environment == present.environment || present.gateway != nil else {
+            throw SettingsError(
+                .invalid,
+                "The app \(app) is in the environment \(present.environment), not \(environment): provision it so, or "
+                    + "change it with 'carillon app set \(app) --environment \(environment)'. With --keep-credentials, "
+                    + "carillon pyapns leaves apps as they are."
+            )
+        }
+        if stored?.certificate == text.certificate { return .nothing }
+        if let reason = Self.reasonToKeep(stored, storedFacts, for: facts) { return .kept(earlier, reason: reason) }
+        try await refuseShared(on: connection)
+        try await store(facts, on: connection)
+        var new = present
+        new.credential = app
+        new.topic = earlier.topic ?? facts.topics.first
+        try await AppStore(connection).update(app, to: new)
+        return .changed(from: earlier, to: Terms(new, facts))
+    }
+
+    private static func reasonToKeep(
+        _ stored: CredentialText?,
+        _ storedFacts: Credential.Facts?,
+        for facts: Credential.Facts
+    ) -> String? {
+        if stored?.keyID != nil { return "it has a signing key" }
+        guard stored != nil, let storedFacts else { return nil }
+        return (storedFacts.notAfter ?? 0) >= (facts.notAfter ?? 0) ? "its certificate is valid for longer" : nil
+    }
+
+    private func refuseShared(on connection: PostgresConnection) async throws {
+        let credentials = try await CredentialStore(connection).list()
+        let others = credentials.first { $0.name == app }?.apps.filter { $0 != app } ?? []
         guard others.isEmpty else {
             throw SettingsError(
                 .inUse,
@@ -69,14 +148,33 @@ package struct Provisioning: Sendable {
                     + "\(others.count == 1 ? "that app" : "those apps") another one with 'carillon app set'."
             )
         }
-        try await credentials.write(text, try text.credential().facts, as: app)
-        let earlier = try await apps.locked(app)
-        var new = earlier ?? AppSettings(name: app)
-        new.environment = environment
-        new.credential = app
-        // A client of pyapns names no topic: it is the certificate's.
-        if new.topic.map({ !StoredCredential.allows($0, among: topics) }) ?? true { new.topic = topics.first }
-        if earlier == nil { try await apps.insert(new) } else { try await apps.update(app, to: new) }
-        return earlier == nil ? .added : .changed
+    }
+
+    /// Stores the certificate as the credential of the app's name. One that was imported under that name stays if it is newer.
+    private func store(_ facts: Credential.Facts, on connection: PostgresConnection) async throws {
+        let credentials = CredentialStore(connection)
+        try await credentials.refuseExpired(facts, "provision a newer one")
+        if try await credentials.list().contains(where: { $0.name == app }) {
+            let stored = try await credentials.text(of: app)
+            if stored.certificate == text.certificate, stored.privateKey == nil { return }
+            if let reason = Self.reasonToKeep(stored, try? stored.credential().facts, for: facts) {
+                throw SettingsError(
+                    .inUse,
+                    "There is a credential \(app) that is not replaced, because "
+                        + "\(stored.keyID == nil ? reason : "it is a signing key"): give it to the app with 'carillon "
+                        + "app add' or 'carillon app set', or remove it with 'carillon credential remove \(app)'."
+                )
+            }
+        }
+        try await credentials.write(text, facts, as: app)
+    }
+}
+
+extension Provisioning.Terms {
+    fileprivate init(_ app: AppSettings, _ facts: Credential.Facts?) {
+        credential = app.credential
+        topic = app.topic ?? facts?.topics.first
+        environment = app.environment
+        notAfter = facts?.notAfter
     }
 }

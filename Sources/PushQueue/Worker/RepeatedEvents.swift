@@ -1,7 +1,7 @@
-import CarillonIO
+package import CarillonIO
 
 /// Limits events that repeat: the first is logged at once, then one in each interval, with the number since the one before.
-struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
+package struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
     private struct Entry {
         var loggedAt: MonotonicInstant
         var suppressed = 0
@@ -13,10 +13,10 @@ struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
     private let interval: Duration
     private var entries: [Key: Entry] = [:]
 
-    init(interval: Duration) { self.interval = interval }
+    package init(interval: Duration) { self.interval = interval }
 
     /// Returns the number of times to log; nil: it was logged less than an interval ago.
-    mutating func add(_ times: Int = 1, of key: Key, at now: MonotonicInstant) -> Int? {
+    package mutating func add(_ times: Int = 1, of key: Key, at now: MonotonicInstant) -> Int? {
         if var entry = entries[key] {
             entry.suppressed += times
             guard now - entry.loggedAt >= interval else {

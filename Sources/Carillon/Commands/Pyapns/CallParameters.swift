@@ -26,13 +26,8 @@ struct CallParameters {
         }
     }
 
-    /// Throws if the value is there and no number.
-    mutating func skipNumber(_ name: String) throws(XMLRPCFault) {
-        switch rest.popFirst() {
-        case nil, .int, .double, .none?: break
-        case let value?: throw refusal(of: name, "a number", got: value.kind)
-        }
-    }
+    /// A value that is not used, of any type.
+    mutating func skip() { _ = rest.popFirst() }
 
     func end() throws(XMLRPCFault) {
         if let surplus = rest.first {

@@ -54,8 +54,9 @@ struct NotifyCall {
         guard tokens.count == notifications.count else {
             throw XMLRPCFault(
                 .refused,
-                "Tokens and notifications go in pairs: there are \(tokens.count) tokens and \(notifications.count) "
-                    + "notifications."
+                "Tokens and notifications go in pairs: there \(tokens.count == 1 ? "is" : "are") "
+                    + "\(Counted.text(Int64(tokens.count), "token")) and "
+                    + "\(Counted.text(Int64(notifications.count), "notification"))."
             )
         }
         try add(notifications, parameters)

@@ -1,6 +1,14 @@
 /// The arguments of `provision`.
 struct ProvisionCall {
     private static let environments = ["production", "sandbox"]
+    private static let certificateLine = "BEGIN CERTIFICATE"
+    private static let encryptedKeyLines = ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"]
+    private static let keyLine = "PRIVATE KEY-----"
+    private static let isKeyAlone = XMLRPCFault(
+        .refused,
+        "This is a key without a certificate. provision takes a certificate with its key; a signing key (.p8) is stored with "
+            + "'carillon credential import NAME --file AuthKey.p8 --key-id KEY --team-id TEAM'."
+    )
 
     let app: String
     /// PEM.
@@ -10,21 +18,34 @@ struct ProvisionCall {
     init(_ parameters: inout CallParameters, readsFiles: Bool) throws {
         app = try parameters.text("app_id")
         let text = try parameters.text("certificate")
-        environment = try parameters.text("environment")
-        // It limited pyapns' connection to Apple, which is the workers' now.
-        try parameters.skipNumber("timeout")
+        let environment = try parameters.next("environment")
+        // The timeout: it limited pyapns' connection to Apple, which is the workers' now.
+        parameters.skip()
         try parameters.end()
-        guard Self.environments.contains(environment) else {
+        guard (1...255).contains(app.utf8.count) else {
+            throw XMLRPCFault(.refused, "The argument app_id of provision is the app's name: 1 to 255 bytes.")
+        }
+        guard case .string(let name) = environment, Self.environments.contains(name) else {
+            let got = if case .string(let name) = environment { "'\(name)'" } else { environment.kind }
             throw XMLRPCFault(
                 .badEnvironment,
-                "The environment is \(Self.environments.joined(separator: " or ")), not '\(environment)'."
+                "The environment is \(Self.environments.joined(separator: " or ")), not \(got)."
             )
         }
-        certificate = text.contains("BEGIN CERTIFICATE") ? text : try Self.read(text, readsFiles: readsFiles)
+        self.environment = name
+        certificate = text.contains(Self.certificateLine) ? text : try Self.read(text, readsFiles: readsFiles)
+        guard Self.encryptedKeyLines.allSatisfy({ !certificate.contains($0) }) else {
+            throw XMLRPCFault(
+                .refused,
+                "The key is encrypted, and provision takes no passphrase: store the credential with 'carillon credential "
+                    + "import' and its --passphrase-file, or decrypt the key with 'openssl pkey'."
+            )
+        }
     }
 
     /// Once: what is stored is the text.
     private static func read(_ path: String, readsFiles: Bool) throws -> String {
+        guard !path.contains(keyLine) else { throw isKeyAlone }
         guard readsFiles else {
             throw XMLRPCFault(
                 .refused,
@@ -43,7 +64,8 @@ struct ProvisionCall {
             throw XMLRPCFault(.refused, "Cannot use the file \(path): it is not a regular file.")
         }
         let text = try SmallFile.read(path).text
-        guard text.contains("BEGIN CERTIFICATE") else {
+        guard text.contains(certificateLine) else {
+            if text.contains(keyLine) { throw isKeyAlone }
             throw XMLRPCFault(
                 .refused,
                 "The file \(path) holds no certificate in PEM: it needs -----BEGIN CERTIFICATE----- and the key. "

@@ -8,12 +8,12 @@ extension Command {
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
         discussion:
             "For applications that call pyapns 0.4 today: they keep their client, and need no provisioning after a restart. "
-            + "'provision' stores the certificate as a credential and adds or changes the app; 'notify' enqueues, and "
+            + "'provision' adds an app with its certificate, or replaces the certificate by a newer one; 'notify' enqueues, and "
             + "returns when that is committed; 'feedback' returns the dead tokens that it has not returned before. Workers "
             + "send. Listens on this machine only, unless --host is given with an access token, which clients pass as a "
             + "password (http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
             + "cannot be reached at the start, and with 78 when the schema is missing or of another version.",
-        options: [.host, .pyapnsPort, .accessToken, .database],
+        options: [.host, .pyapnsPort, .accessToken, .keepCredentials, .database],
         examples: [
             "carillon pyapns --database postgresql://localhost/shop",
             "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",
@@ -43,8 +43,18 @@ private struct Pyapns {
         return try await LoopScope.with { loop in
             try await DatabaseScope.with(invocation, on: loop) { try await SchemaCheck.run(on: $0) }
             let database = PyapnsDatabase(settings.database, loop: loop, log: log)
-            let service = PyapnsService(database: database, log: log, readsFiles: isLocal)
-            let server = PyapnsEndpoint(service: service, token: token).server(host, UInt16(settings.count(.port)))
+            let pyapnsLog = PyapnsLog(log)
+            let service = PyapnsService(
+                database: database,
+                log: pyapnsLog,
+                readsFiles: isLocal,
+                keepsApps: settings.isOn(.keepCredentials)
+            )
+            let tokens = token.map {
+                AccessTokenSource($0, path: settings.file(of: .accessToken)) { pyapnsLog.tokenFailed($0) }
+            }
+            let endpoint = PyapnsEndpoint(service: service, token: tokens, log: pyapnsLog)
+            let server = endpoint.server(host, UInt16(settings.count(.port)))
             return try await Cleanup.after({
                 server.stop()
                 await database.close()

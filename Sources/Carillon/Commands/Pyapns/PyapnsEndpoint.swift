@@ -5,13 +5,16 @@ struct PyapnsEndpoint: Sendable {
     /// pyapns answers at every path. Python's client takes /RPC2 when its URL has none.
     private static let paths = ["/", "/RPC2"]
 
+    /// About 10,000 notifications.
+    private static let bodyBytes = 8 * 1024 * 1024
+
     let service: PyapnsService
-    let token: AccessToken?
+    let token: AccessTokenSource?
+    let log: PyapnsLog
 
     func server(_ host: String, _ port: UInt16) -> WebServer {
         var limits = Limits()
-        // About 10,000 notifications.
-        limits.bodyBytes = 8 * 1024 * 1024
+        limits.bodyBytes = Self.bodyBytes
         // All clients may be behind one proxy.
         limits.connectionsPerAddress = limits.connections
         return WebServer(
@@ -19,34 +22,77 @@ struct PyapnsEndpoint: Sendable {
             port: port,
             limits: limits,
             admission: { refusal(of: $0) },
+            refusals: Self.refusals,
+            observer: { [log] in log.tell($0) },
             routes: Self.paths.map { path in
                 Route(.post, path) { request in
-                    Response(
-                        headers: [("Content-Type", "text/xml; charset=utf-8")],
-                        body: XMLRPCResponse.document(await service.answer(request.body))
-                    )
+                    Self.response(await service.answer(request.body))
                 }
             }
         )
     }
 
-    /// Why a request is refused, by its headers.
+    private static func response(_ result: Result<XMLRPCValue, XMLRPCFault>) -> Response {
+        Response(headers: [("Content-Type", "text/xml; charset=utf-8")], body: XMLRPCResponse.document(result))
+    }
+
+    /// Faults, since clients show only the status of other responses.
+    private static var refusals: Refusals {
+        var refusals = Refusals()
+        refusals.tooLarge = response(
+            .failure(
+                XMLRPCFault(
+                    .refused,
+                    "A call may have \(bodyBytes.grouped) bytes at most, so nothing was enqueued: send fewer "
+                        + "notifications in each call."
+                )
+            )
+        )
+        refusals.stopping = response(
+            .failure(
+                XMLRPCFault(
+                    .unavailable,
+                    "carillon pyapns is stopping. The call had no effect: call again in a moment."
+                )
+            )
+        )
+        refusals.interrupted = response(
+            .failure(XMLRPCFault(.unavailable, "carillon pyapns is stopping. \(XMLRPCFault.doubt)"))
+        )
+        return refusals
+    }
+
     private func refusal(of request: Request) -> Response? {
-        if let token, !token.admits(request.header("Authorization")) {
-            return Response(
+        guard let (response, reason) = refused(request) else { return nil }
+        log.refused(response, reason)
+        return response
+    }
+
+    /// Why a request is refused, by its headers.
+    private func refused(_ request: Request) -> (Response, reason: String)? {
+        if let token, !token.current().admits(request.header("Authorization")) {
+            let response = Response(
                 status: 401,
                 headers: [("WWW-Authenticate", "Basic realm=\"carillon pyapns\""), ("Content-Type", "text/plain")],
                 body: Array("Give the access token as the password: http://any:TOKEN@host:port/\n".utf8)
             )
+            return (response, request.header("Authorization") == nil ? "no access token" : "another access token")
         }
         // A page in a browser on this machine can reach a server that listens here only, but not without this header, or
         // with a type that forms cannot have.
-        if request.header("Origin") != nil { return Response(text: "Browsers are not served.\n", status: 403) }
+        if request.header("Origin") != nil { return Self.refused(403, "Browsers are not served.") }
         guard request.method == "POST" else { return nil }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
         guard ["text/xml", "application/xml"].contains(type) else {
-            return Response(text: "A call has the content type text/xml.\n", status: 415)
+            return Self.refused(415, "A call has the content type text/xml.")
+        }
+        guard (request.header("Content-Encoding") ?? "identity").lowercased() == "identity" else {
+            return Self.refused(415, "A call is sent as it is, without a content encoding such as gzip.")
         }
         return nil
+    }
+
+    private static func refused(_ status: Int, _ sentence: String) -> (Response, reason: String) {
+        (Response(text: sentence + "\n", status: status), sentence)
     }
 }

@@ -3,10 +3,15 @@ import PushQueue
 
 /// The methods of pyapns.
 struct PyapnsService: Sendable {
+    /// Calls with more notifications do not delay others.
+    private static let smallCall = 200
+
     let database: PyapnsDatabase
-    let log: Log
+    let log: PyapnsLog
     /// Whether a certificate may be named by its path. Only for clients on this machine: others would be told about its files.
     let readsFiles: Bool
+    /// Whether 'provision' leaves apps that exist as they are.
+    let keepsApps: Bool
 
     /// Answers a call, given the body of its request.
     func answer(_ body: [UInt8]) async -> Result<XMLRPCValue, XMLRPCFault> {
@@ -14,11 +19,7 @@ struct PyapnsService: Sendable {
             return .success(try await result(of: try XMLRPCCall(body)))
         } catch {
             let fault = XMLRPCFault(explaining: error)
-            log.write(
-                fault.code == .unavailable ? .warning : .debug,
-                "A call failed.",
-                ["code": fault.code.rawValue, "fault": fault.text]
-            )
+            log.failed(fault)
             return .failure(fault)
         }
     }
@@ -31,7 +32,7 @@ struct PyapnsService: Sendable {
         case "feedback":
             let app = try parameters.text("app_id")
             try parameters.end()
-            return try await database.query(FeedbackReading.statement, Parameters(app), FeedbackReading.value)
+            return try await database.query(FeedbackReading.statement, Parameters(app), .large, FeedbackReading.value)
         default:
             throw XMLRPCFault(
                 .unknownMethod,
@@ -41,19 +42,37 @@ struct PyapnsService: Sendable {
     }
 
     private func provision(_ call: ProvisionCall) async throws -> XMLRPCValue {
-        let provisioning = Provisioning(app: call.app, certificate: call.certificate, environment: call.environment)
-        let change = try await database.with { try await provisioning.run(on: $0) }
-        switch change {
-        case .nothing: log.debug("An app was provisioned as it is.", ["app": call.app])
-        case .added: log.info("An app was added.", ["app": call.app, "environment": call.environment])
-        case .changed: log.info("An app was changed.", ["app": call.app, "environment": call.environment])
+        let provisioning = Provisioning(
+            app: call.app,
+            certificate: call.certificate,
+            environment: call.environment,
+            keepsApps: keepsApps
+        )
+        let log = log.log.adding(["app": call.app])
+        switch try await database.with({ try await provisioning.run(on: $0) }) {
+        case .nothing: log.debug("An app was provisioned as it is.")
+        case .kept(let terms, let reason):
+            log.write(.info, "An app was provisioned, and keeps what it has.", terms.fields + [("reason", reason)])
+        case .added(let terms): log.write(.info, "An app was added.", terms.fields)
+        case .changed(let earlier, let terms):
+            log.write(.info, "An app was changed.", terms.fields + earlier.fields.map { ("earlier_" + $0.0, $0.1) })
         }
         return .none
     }
 
     private func notify(_ call: NotifyCall) async throws -> XMLRPCValue {
-        let jobs = try await database.query(NotifyCall.statement, call.sqlParameters) { rows in rows.count }
-        log.debug("Notifications were enqueued.", ["app": call.app, "tokens": call.tokens.count, "messages": jobs])
+        let size: PyapnsDatabase.Size = call.tokens.count > Self.smallCall ? .large : .small
+        let jobs = try await database.query(NotifyCall.statement, call.sqlParameters, size) { rows in rows.count }
+        log.log.debug("Notifications were enqueued.", ["app": call.app, "tokens": call.tokens.count, "messages": jobs])
         return .none
+    }
+}
+
+extension Provisioning.Terms {
+    fileprivate var fields: [(String, any JSONConvertible)] {
+        [
+            ("credential", credential), ("topic", topic), ("environment", environment),
+            ("expires", notAfter.map { UnixTimeText.text($0 * 1_000_000) }),
+        ]
     }
 }

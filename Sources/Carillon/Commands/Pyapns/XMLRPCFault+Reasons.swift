@@ -2,6 +2,9 @@ import CarillonPostgres
 import PushQueue
 
 extension XMLRPCFault {
+    static let doubt = "It is unknown whether the call took effect: notifications may have been enqueued."
+    private static let noEffect = "The call had no effect."
+
     /// Explains any error to the caller of a method.
     init(explaining error: any Error) {
         switch error {
@@ -14,7 +17,7 @@ extension XMLRPCFault {
                 self.init(.refused, error.message.asSentence)
             }
         case let error as FileError: self.init(.refused, error.sentence)
-        default: self.init(.unavailable, CommandError(explaining: error).sentence)
+        default: self.init(.unavailable, "\(CommandError(explaining: error).sentence) \(Self.doubt)")
         }
     }
 
@@ -22,20 +25,18 @@ extension XMLRPCFault {
         let sentence = [error.message, error.hint].compactMap { $0?.asSentence }.joined(separator: " ")
         switch error.sqlState {
         case SQLState.undefinedObject?:
-            self.init(.unknownApp, "\(sentence) Provision it, or add it with 'carillon app add'.")
+            self.init(.unknownApp, "\(error.message.asSentence) Provision it, or add it with 'carillon app add'.")
         case let state? where SQLState.badArgument.contains(state):
             self.init(.refused, sentence)
         case SQLState.insufficientPrivilege?:
             self.init(
                 .unavailable,
-                "The database user of carillon pyapns has no right to do this: \(sentence) provision takes the owner of the "
-                    + "schema, feedback takes carillon_worker, notify takes carillon_app or the owner."
+                "The database user of carillon pyapns has no right to do this: \(sentence) \(Self.noEffect) provision takes "
+                    + "the owner of the schema, feedback takes carillon_worker, notify takes carillon_app or the owner."
             )
         default:
-            let doubt =
-                error.outcome == .unknown
-                ? " It is unknown whether the call took effect: notifications may have been enqueued." : ""
-            self.init(.unavailable, "The database cannot do this now: \(sentence)\(doubt)")
+            let effect = error.outcome == .unknown ? Self.doubt : Self.noEffect
+            self.init(.unavailable, "The database cannot do this now: \(sentence) \(effect)")
         }
     }
 }

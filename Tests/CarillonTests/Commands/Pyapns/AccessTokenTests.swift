@@ -1,3 +1,6 @@
+import CarillonIO
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Carillon
@@ -13,6 +16,23 @@ import Testing
     func `is a bearer token, or anybody's password`(header: String, isAdmitted: Bool) throws {
         #expect(try AccessToken("0123456789abcdef").admits(header) == isAdmitted)
         #expect(try !AccessToken("0123456789abcdef").admits(nil))
+    }
+
+    @Test func `is read again from its file, and stays while that is of no use`() throws {
+        try TemporaryFolder.with { folder in
+            let path = try folder.write("token", "0123456789abcdef\n")
+            let failures = Mutex<[String]>([])
+            let source = AccessTokenSource(try AccessToken("0123456789abcdef"), path: path) { failure in
+                failures.withLock { $0.append(failure) }
+            }
+            _ = try folder.write("token", "fedcba9876543210\n")
+            let now = MonotonicInstant.now
+            #expect(source.current(at: now).admits("Bearer 0123456789abcdef"))
+            #expect(source.current(at: now + .seconds(2)).admits("Bearer fedcba9876543210"))
+            _ = try folder.write("token", "short")
+            #expect(source.current(at: now + .seconds(4)).admits("Bearer fedcba9876543210"))
+            #expect(failures.withLock { $0.count } == 1)
+        }
     }
 
     @Test(arguments: ["", "short", "0123456789 abcdef", "0123456789äbcdefg"])

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonTLS
 import Glibc
 import TestSupport
 import Testing
@@ -29,6 +30,15 @@ struct PyapnsClient {
             try await body(PyapnsClient(port: try #require(UInt16(port))), program, loop)
             #expect(try await program.end(by: ending, on: loop) == .status(0), "\(program.said)")
         }
+    }
+
+    static let authority = Result { try CertificateAuthority(name: "Test") }
+
+    /// - Parameter days: how long it is valid. The app of the shop has one for 365 days.
+    static func certificate(_ topic: String, days: Int64 = 400) throws -> String {
+        let end = Int64(time(nil)) + days * 86_400
+        let issued = try authority.get().issue(commonName: "Push: \(topic)", topics: [topic], notAfter: end)
+        return issued.certificatePEM + issued.privateKeyPEM
     }
 
     /// The body of the response to a call with these values, written in XML.

@@ -21,101 +21,14 @@ import Testing
         }
     }
 
-    private func certificate(_ topic: String, _ shop: Shop, isExpired: Bool = false) throws -> String {
-        let issued = try shop.gateway.issueCertificate(topics: [topic], isExpired: isExpired)
-        return issued.certificate + issued.privateKey
-    }
-
-    // MARK: provision
-
-    private static let apps = """
-        SELECT a.name, a.topic, a.environment, a.gateway IS NULL, c.name FROM carillon.apps a
-        JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.id
-        """
     private static let versions =
         "SELECT a.xmin, c.xmin FROM carillon.apps a, carillon.certificates c ORDER BY a.id, c.id"
-
-    @Test func `provision adds an app, writes nothing when it is the same, and changes what is not`() async throws {
-        try await with { shop, client in
-            let first = try certificate("com.example.news", shop)
-            #expect(await client.call("provision", "news", first, "sandbox", "<int>15</int>").isNothing)
-            let shopRow = "(shop,com.example.shop,production,f,shop)"
-            #expect(try await shop.database.rows(Self.apps) == [shopRow, "(news,com.example.news,sandbox,t,news)"])
-            let versions = try await shop.database.rows(Self.versions)
-            #expect(await client.call("provision", "news", first, "sandbox").isNothing)
-            #expect(try await shop.database.rows(Self.versions) == versions)
-            let second = try certificate("com.example.newer", shop)
-            #expect(await client.call("provision", "news", second, "production", "<double>1.5</double>").isNothing)
-            #expect(try await shop.database.rows(Self.apps) == [shopRow, "(news,com.example.newer,production,t,news)"])
-            #expect(
-                try await shop.database.value("SELECT certificate FROM carillon.certificates WHERE name = 'news'")
-                    == second
-            )
-        }
-    }
-
-    @Test func `a file is read once, where its client is on this machine`() async throws {
-        try await with { shop, client in
-            let path = try shop.folder.write("apns.pem", try certificate("com.example.news", shop))
-            #expect(await client.call("provision", "news", path, "sandbox").isNothing)
-            #expect(
-                try await shop.database.number(
-                    "SELECT count(*) FROM carillon.certificates WHERE certificate LIKE '%BEGIN%'"
-                )
-                    == 2
-            )
-            for (path, reason) in [
-                (shop.folder.file("missing.pem"), "there is no such file"), ("apns.pem", "absolute path"),
-                (shop.folder.path, "not a regular file"), (try shop.folder.write("text", "x"), "no certificate in PEM"),
-            ] {
-                let answer = await client.call("provision", "news", path, "sandbox")
-                #expect(answer.faultCode == 8002 && answer.contains(reason), "\(answer)")
-            }
-        }
-        let words = ["--host", "0.0.0.0", "--access-token-file", "TOKEN"]
-        try await Shop.with { shop in
-            let token = try shop.folder.write("token", "0123456789abcdef\n")
-            let words = words.map { $0 == "TOKEN" ? token : $0 }
-            try await Client.with(shop.database.url, in: shop.folder, words) { client, _, _ in
-                var client = client
-                client.headers += "Authorization: Bearer 0123456789abcdef\r\n"
-                let answer = await client.call("provision", "news", token, "sandbox")
-                #expect(answer.faultCode == 8002 && answer.contains("Pass the certificate as text"), "\(answer)")
-                #expect(!answer.contains("0123456789abcdef"))
-            }
-        }
-    }
-
-    @Test func `provision at the same time from many processes adds one app`() async throws {
-        try await with { shop, client in
-            let text = try certificate("com.example.news", shop)
-            await withTaskGroup(of: String.self) { group in
-                for _ in 0..<8 { group.addTask { await client.call("provision", "news", text, "sandbox") } }
-                for await answer in group { #expect(answer.isNothing, "\(answer)") }
-            }
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.apps") == 2)
-        }
-    }
-
-    @Test func `a credential that other apps use is not changed`() async throws {
-        try await with { shop, client in
-            try await shop.database.run(
-                """
-                INSERT INTO carillon.apps (name, topic, certificate_id) SELECT 'other', topic, certificate_id FROM carillon.apps
-                """
-            )
-            let versions = try await shop.database.rows(Self.versions)
-            let answer = await client.call("provision", "shop", try certificate(Shop.topic, shop), "production")
-            #expect(answer.faultCode == 8002 && answer.contains("is used by other too"), "\(answer)")
-            #expect(try await shop.database.rows(Self.versions) == versions)
-        }
-    }
 
     // MARK: notify
 
     @Test func `an app keeps its gateway when it is provisioned, and what is notified arrives there`() async throws {
         try await with { shop, client in
-            let text = try certificate(Shop.topic, shop)
+            let text = try Client.certificate(Shop.topic)
             #expect(await client.call("provision", "shop", text, "sandbox").isNothing)
             let token = Shop.token("ab")
             #expect(
@@ -186,13 +99,27 @@ import Testing
         ("provision", ["news", "-----BEGIN CERTIFICATE-----", "staging"], 401, "staging"),
         ("provision", ["news", "-----BEGIN CERTIFICATE-----", "sandbox"], 8002, "certificate"),
         ("provision", ["news", "/x"], 8002, "needs the argument environment"),
-        ("provision", ["news", "/x", "sandbox", "soon"], 8002, "takes a number, not a string"),
+        ("provision", ["news", "-----BEGIN CERTIFICATE-----", "<nil/>"], 401, "not nil"),
+        ("provision", ["", "-----BEGIN CERTIFICATE-----", "sandbox"], 8002, "app_id of provision is the app's name"),
+        ("provision", ["news", "-----BEGIN PRIVATE KEY-----", "sandbox"], 8002, "--key-id KEY --team-id TEAM"),
+        (
+            "provision",
+            ["news", "-----BEGIN CERTIFICATE-----\n-----BEGIN ENCRYPTED PRIVATE KEY-----", "sandbox"],
+            8002, "--passphrase-file"
+        ),
+        (
+            "notify", ["shop", "aa", PyapnsClient.structure(["x": "<double>nan</double>"])], 8002,
+            "takes a finite number"
+        ),
         ("provision", ["<int>1</int>", "/x", "sandbox"], 8002, "app_id of provision takes a string, not an integer"),
         ("notify", ["shop", "aa"], 8002, "needs the argument notification"),
         ("notify", ["shop", "aa", "text"], 8002, "takes a struct"),
         ("notify", ["shop", "<int>1</int>", "x"], 8002, "not an integer"),
         ("notify", ["shop", PyapnsClient.array(["aa"]), PyapnsClient.hello("x")], 8002, "an array, as token is one"),
-        ("notify", ["shop", PyapnsClient.array(["aa"]), PyapnsClient.array([])], 8002, "1 tokens and 0 notifications"),
+        (
+            "notify", ["shop", PyapnsClient.array(["aa"]), PyapnsClient.array([])], 8002,
+            "there is 1 token and 0 notifications"
+        ),
         ("notify", ["shop", PyapnsClient.array(["<int>1</int>"]), PyapnsClient.array(["x"])], 8002, "not an integer"),
         (
             "notify", ["shop", PyapnsClient.array(["aa"]), PyapnsClient.array(["x"])], 8002,
@@ -232,14 +159,12 @@ import Testing
     @Test func `an expired certificate, and one without its key, replace nothing`() async throws {
         try await with { shop, client in
             let versions = try await shop.database.rows(Self.versions)
-            let expired = await client.call(
-                "provision",
-                "shop",
-                try certificate(Shop.topic, shop, isExpired: true),
-                "sandbox"
-            )
-            #expect(expired.faultCode == 8002 && expired.contains("expired on"), "\(expired)")
-            let text = try certificate(Shop.topic, shop)
+            // The app has a better one.
+            let old = try Client.certificate(Shop.topic, days: -1)
+            #expect(await client.call("provision", "shop", old, "sandbox").isNothing)
+            let expired = await client.call("provision", "news", old, "sandbox")
+            #expect(expired.faultCode == 8002 && expired.contains("UTC: provision a newer one."), "\(expired)")
+            let text = try Client.certificate(Shop.topic)
             let alone = String(text[..<(try #require(text.firstRange(of: "-----BEGIN PRIVATE")).lowerBound)])
             let keyless = await client.call("provision", "shop", alone, "sandbox")
             #expect(keyless.faultCode == 8002 && keyless.contains("key"), "\(keyless)")

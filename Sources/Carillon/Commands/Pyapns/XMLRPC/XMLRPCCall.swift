@@ -64,7 +64,12 @@ private struct Reader {
         case "string": return .string(try content())
         case "int", "i4", "i8", "ex:i8": return .int(try scalar(type) { Int64($0) })
         case "boolean": return .bool(try scalar(type) { ["0": false, "1": true][$0] })
-        case "double": return .double(try scalar(type, Self.double))
+        case "double":
+            let text = try content().trimmed
+            guard let number = Self.double(text) else {
+                throw error("<double> takes a finite number, and not '\(text.prefix(40))'")
+            }
+            return .double(number)
         case "dateTime.iso8601":
             return .dateTime(try scalar(type) { $0.wholeMatch(of: /\d{8}T\d\d:\d\d:\d\d/).map { String($0.output) } })
         case "base64":

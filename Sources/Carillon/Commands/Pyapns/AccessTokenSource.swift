@@ -1,0 +1,47 @@
+import CarillonIO
+import Synchronization
+
+/// The access token of a service, which a file may replace while the service runs.
+final class AccessTokenSource: Sendable {
+    private struct State {
+        var token: AccessToken
+        var readAt = MonotonicInstant.now
+    }
+
+    private static let interval = Duration.seconds(1)
+
+    private let path: String?
+    private let failed: @Sendable (String) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - path: where the token was read; nil: nowhere.
+    ///   - failed: is told why the file cannot be used. Then the earlier token stays.
+    init(_ token: AccessToken, path: String?, failed: @escaping @Sendable (String) -> Void) {
+        state = Mutex(State(token: token))
+        // Anything else can be read once only.
+        self.path = path.flatMap { SmallFile.isRegular($0) ? $0 : nil }
+        self.failed = failed
+    }
+
+    /// Reads the file again if the last time was a second ago.
+    func current(at now: MonotonicInstant = .now) -> AccessToken {
+        guard let path else { return state.withLock(\.token) }
+        let isDue = state.withLock { state in
+            guard now - state.readAt >= Self.interval else { return false }
+            state.readAt = now
+            return true
+        }
+        if isDue {
+            do {
+                let token = try AccessToken(try SmallFile.read(path).secret)
+                state.withLock { $0.token = token }
+            } catch let error as FileError {
+                failed(error.sentence)
+            } catch {
+                failed("The file \(path): \((error as? UsageError)?.sentence ?? "\(error)")")
+            }
+        }
+        return state.withLock(\.token)
+    }
+}

@@ -1,0 +1,171 @@
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// What `provision` stores, and what it leaves as it is.
+@Suite struct PyapnsProvisionTests {
+    private typealias Client = PyapnsClient
+
+    private func with(
+        _ words: [String] = [],
+        _ body: (Shop, PyapnsClient) async throws -> Void
+    ) async throws {
+        try await Shop.with { shop in
+            try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, _, _ in
+                try await body(shop, client)
+            }
+        }
+    }
+
+    private static let apps = """
+        SELECT a.name, a.topic, a.environment, a.gateway IS NULL, c.name FROM carillon.apps a
+        JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.id
+        """
+    private static let versions =
+        "SELECT a.xmin, c.xmin FROM carillon.apps a, carillon.certificates c ORDER BY a.id, c.id"
+
+    @Test func `provision adds an app, writes nothing when it is the same, and takes a newer certificate`() async throws
+    {
+        try await with { shop, client in
+            let first = try Client.certificate("com.example.news", days: 100)
+            #expect(await client.call("provision", "news", first, "sandbox", "<int>15</int>").isNothing)
+            let shopRow = "(shop,com.example.shop,production,f,shop)"
+            let newsRow = "(news,com.example.news,sandbox,t,news)"
+            #expect(try await shop.database.rows(Self.apps) == [shopRow, newsRow])
+            let versions = try await shop.database.rows(Self.versions)
+            #expect(await client.call("provision", "news", first, "sandbox", "15").isNothing)
+            #expect(try await shop.database.rows(Self.versions) == versions)
+            let second = try Client.certificate("com.example.news", days: 200)
+            #expect(await client.call("provision", "news", second, "sandbox", "<double>1.5</double>").isNothing)
+            // A client that starts with the old one undoes nothing.
+            #expect(await client.call("provision", "news", first, "sandbox").isNothing)
+            #expect(try await shop.database.rows(Self.apps) == [shopRow, newsRow])
+            #expect(try await shop.database.value(Self.newsCertificate) == second)
+        }
+    }
+
+    private static let newsCertificate = "SELECT certificate FROM carillon.certificates WHERE name = 'news'"
+
+    @Test func `provision changes neither the topic nor the environment of an app`() async throws {
+        try await with { shop, client in
+            let text = try Client.certificate("com.example.news", days: 100)
+            #expect(await client.call("provision", "news", text, "sandbox").isNothing)
+            let versions = try await shop.database.rows(Self.versions)
+            let other = try Client.certificate("com.example.weather", days: 200)
+            for (certificate, environment, reason) in [
+                (other, "sandbox", "has the topic com.example.news, and this certificate is for com.example.weather"),
+                (text, "production", "carillon app set news --environment production"),
+            ] {
+                let answer = await client.call("provision", "news", certificate, environment)
+                #expect(answer.faultCode == 8002 && answer.contains(reason), "\(answer)")
+            }
+            #expect(try await shop.database.rows(Self.versions) == versions)
+        }
+    }
+
+    @Test func `provision keeps a signing key, and what was imported under the app's name`() async throws {
+        try await with { shop, client in
+            let key = try Client.authority.get().issue(commonName: "key").privateKeyPEM
+            try await shop.database.run(
+                """
+                INSERT INTO carillon.certificates (name, private_key, key_id, team_id)
+                VALUES ('key', '\(key)', 'ABC123DEFG', 'DEF123GHIJ');
+                UPDATE carillon.apps SET certificate_id = (SELECT id FROM carillon.certificates WHERE name = 'key')
+                """
+            )
+            let versions = try await shop.database.rows(Self.versions)
+            #expect(await client.call("provision", "shop", try Client.certificate(Shop.topic), "production").isNothing)
+            let answer = await client.call("provision", "key", try Client.certificate("com.example.key"), "production")
+            #expect(answer.faultCode == 8002 && answer.contains("because it is a signing key"), "\(answer)")
+            #expect(try await shop.database.rows(Self.versions) == versions)
+        }
+    }
+
+    @Test func `with --keep-credentials it adds apps, and changes none`() async throws {
+        try await with(["--keep-credentials"]) { shop, client in
+            let first = try Client.certificate("com.example.news", days: 100)
+            #expect(await client.call("provision", "news", first, "sandbox").isNothing)
+            for text in [try Client.certificate("com.example.news"), try Client.certificate("com.example.weather")] {
+                #expect(await client.call("provision", "news", text, "production").isNothing)
+            }
+            #expect(try await shop.database.value(Self.newsCertificate) == first)
+        }
+    }
+
+    @Test func `the log says what a provision has changed`() async throws {
+        try await Shop.with { shop in
+            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, loop in
+                for days in [100, 200, 100] {
+                    let text = try Client.certificate("com.example.news", days: Int64(days))
+                    #expect(await client.call("provision", "news", text, "sandbox").isNothing)
+                }
+                for (line, parts) in [
+                    ("An app was added.", [#""credential":"news","topic":"com.example.news","environment":"sandbox""#]),
+                    ("An app was changed.", [#""earlier_credential":"news""#, #""earlier_expires":"#]),
+                    ("keeps what it has", ["its certificate is valid for longer"]),
+                ] {
+                    let said = try await program.line(containing: line, on: loop)
+                    #expect(parts.allSatisfy { said.contains($0) }, "\(said)")
+                }
+            }
+        }
+    }
+
+    @Test func `a file is read once, where its client is on this machine`() async throws {
+        try await with { shop, client in
+            let path = try shop.folder.write("apns.pem", try Client.certificate("com.example.news"))
+            #expect(await client.call("provision", "news", path, "sandbox").isNothing)
+            #expect(
+                try await shop.database.number(
+                    "SELECT count(*) FROM carillon.certificates WHERE certificate LIKE '%BEGIN%'"
+                )
+                    == 2
+            )
+            for (path, reason) in [
+                (shop.folder.file("missing.pem"), "there is no such file"), ("apns.pem", "absolute path"),
+                (shop.folder.path, "not a regular file"), (try shop.folder.write("text", "x"), "no certificate in PEM"),
+            ] {
+                let answer = await client.call("provision", "news", path, "sandbox")
+                #expect(answer.faultCode == 8002 && answer.contains(reason), "\(answer)")
+            }
+        }
+        let words = ["--host", "0.0.0.0", "--access-token-file", "TOKEN"]
+        try await Shop.with { shop in
+            let token = try shop.folder.write("token", "0123456789abcdef\n")
+            let words = words.map { $0 == "TOKEN" ? token : $0 }
+            try await Client.with(shop.database.url, in: shop.folder, words) { client, _, _ in
+                var client = client
+                client.headers += "Authorization: Bearer 0123456789abcdef\r\n"
+                let answer = await client.call("provision", "news", token, "sandbox")
+                #expect(answer.faultCode == 8002 && answer.contains("Pass the certificate as text"), "\(answer)")
+                #expect(!answer.contains("0123456789abcdef"))
+            }
+        }
+    }
+
+    @Test func `provision at the same time from many processes adds one app`() async throws {
+        try await with { shop, client in
+            let text = try Client.certificate("com.example.news")
+            await withTaskGroup(of: String.self) { group in
+                for _ in 0..<8 { group.addTask { await client.call("provision", "news", text, "sandbox") } }
+                for await answer in group { #expect(answer.isNothing, "\(answer)") }
+            }
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.apps") == 2)
+        }
+    }
+
+    @Test func `a credential that other apps use is not changed`() async throws {
+        try await with { shop, client in
+            try await shop.database.run(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id) SELECT 'other', topic, certificate_id FROM carillon.apps
+                """
+            )
+            let versions = try await shop.database.rows(Self.versions)
+            let answer = await client.call("provision", "shop", try Client.certificate(Shop.topic), "production")
+            #expect(answer.faultCode == 8002 && answer.contains("is used by other too"), "\(answer)")
+            #expect(try await shop.database.rows(Self.versions) == versions)
+        }
+    }
+}
