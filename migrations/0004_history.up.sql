@@ -32,7 +32,8 @@ COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a messag
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
-COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.results.sent IS
+    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';

@@ -117,7 +117,8 @@ COMMENT ON COLUMN carillon.message_state.last_reason IS
     'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded: a newer update '
     'replaced it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
-COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.message_state.sent IS
+    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
