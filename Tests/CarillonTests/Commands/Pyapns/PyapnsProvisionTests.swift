@@ -1,3 +1,4 @@
+import CarillonTLS
 import TestSupport
 import Testing
 
