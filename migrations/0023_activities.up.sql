@@ -51,12 +51,16 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 -- Notes an update of tokens in the transaction that enqueues it. The message of a push is its job's id, or the one that
 -- the job is a part or a retry of.
 CREATE FUNCTION carillon.note_update(app integer, message bigint, tokens text[], due timestamptz) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
     INSERT INTO carillon.activity_updates (app_id, token, message_id, due_at)
     -- It is newer than what was sent, even if the clock was set back since.
     SELECT app, t.token, message, greatest(due, (
         SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token))
-    FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t
+    FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
+END
 $$;
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
 
@@ -373,6 +377,10 @@ BEGIN
     id := carillon.submit(m, coalesce(a.everyone, false));
     IF a.event <> 'start' AND id IS NOT NULL THEN
         SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
+        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
+            PERFORM carillon.note_update(app_id, id, a.tokens, greatest(clock_timestamp(), a.run_at));
+            RETURN id;
+        END IF;
         SELECT b.last_id INTO last FROM carillon.broadcasts b WHERE b.app_id = app_id AND b.id = id;
         PERFORM carillon.note_update(app_id, j.id, j.tokens, greatest(clock_timestamp(), a.run_at)) FROM (
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
