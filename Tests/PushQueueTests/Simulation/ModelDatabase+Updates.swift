@@ -42,7 +42,7 @@ extension ModelTables {
             let stamp = stamps[push.token]
             guard
                 let dueAt = updates[push.token]?[push.message]
-                    ?? stamp.map({ push.message > $0.highest ? max(now, $0.dueAt) : .min })
+                    ?? stamp.map({ push.message > $0.highest ? max(now, $0.dueAt) + 1 : .min })
             else {
                 answer[place] = seconds
                 continue
