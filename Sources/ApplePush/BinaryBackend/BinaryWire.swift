@@ -3,6 +3,7 @@ import CarillonIO
 /// The binary protocol, as Apple's gateways spoke it.
 final class BinaryWire: Wire {
     let alpn = LegacyProtocols.alpn
+    let requiresALPN = false
     let configuration: BinaryConfiguration
     /// One connection learns from another.
     let window: Guarded<WindowSize>

@@ -46,7 +46,12 @@ actor FeedbackConnection: FeedbackSource {
             var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: .client(identity: identity, trust: gateway.trust.roots, alpn: LegacyProtocols.alpn),
+                context: .client(
+                    identity: identity,
+                    trust: gateway.trust.roots,
+                    alpn: LegacyProtocols.alpn,
+                    requiresProtocol: false
+                ),
                 connectTimeout: limits.connectTimeout,
                 handshakeTimeout: limits.handshakeTimeout,
                 on: loop

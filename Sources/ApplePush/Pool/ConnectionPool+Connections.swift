@@ -31,7 +31,12 @@ extension ConnectionPool {
     }
 
     private func makeContext() throws(TLSError) -> TLSContext {
-        try TLSContext.client(identity: credential.identity, trust: gateway.trust.roots, alpn: wire.alpn)
+        try TLSContext.client(
+            identity: credential.identity,
+            trust: gateway.trust.roots,
+            alpn: wire.alpn,
+            requiresProtocol: wire.requiresALPN
+        )
     }
 
     private func open(_ id: Int, _ stream: consuming TLSStream) throws {

@@ -5,6 +5,9 @@ protocol Wire: Sendable {
     /// What the client offers in the TLS handshake (ALPN); empty: nothing.
     var alpn: [String] { get }
 
+    /// Whether a gateway must choose one of these.
+    var requiresALPN: Bool { get }
+
     /// Throws if the gateway speaks something else, by what it chose in the TLS handshake.
     func check(_ chosen: String?, of gateway: Gateway) throws(PushError)
 
@@ -17,6 +20,8 @@ protocol Wire: Sendable {
 }
 
 extension Wire {
+    var requiresALPN: Bool { true }
+
     func check(_ chosen: String?, of gateway: Gateway) throws(PushError) {}
 }
 

@@ -75,10 +75,9 @@ import Testing
             limits.waitingTimeout = .milliseconds(200)
             let session = Session(backend: BinaryBackend(limits))
             let message = try Message(tokens: [Self.token("aa", 1)], alert: "Hello")
-            let result = try await APNs(session.connection(to: gateway, credential: credential)).send(message)
-            #expect(result.unsent == message.tokens)
-            let reason = result.unsentReason?.message ?? ""
-            #expect(reason.contains("speaks HTTP/2, not the binary protocol"), "\(reason)")
+            let apns = APNs(session.connection(to: gateway, credential: credential))
+            let error = await #expect(throws: PushError.self) { try await apns.send(message) }
+            #expect(error?.message.contains("speaks HTTP/2, not the binary protocol") == true)
             await session.shutdown()
         }
     }
@@ -108,6 +107,26 @@ import Testing
             #expect(result.failed.isEmpty)
             #expect(await simulator.statistics().deadTokensWaiting == 1)
             #expect(await simulator.statistics().connections == 1)
+        }
+    }
+
+    @Test func `the log has the status as over HTTP/2, and the number of the protocol beside it`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await Self.with(simulator: {
+                $0.logFile = folder.file("log")
+                $0.answers = [try AnswerRule(parsing: "dd=410"), try AnswerRule(parsing: "bb=400:BadDeviceToken")]
+            }) { simulator, apns in
+                for token in [Self.token("dd", 1), Self.token("bb", 2)] {
+                    _ = try await apns.send(try Message(tokens: [token], alert: "Hello"))
+                }
+                let text = APNs.Alert(String(repeating: "x", count: 2048))
+                _ = try await apns.send(try Message(tokens: [Self.token("aa", 3)], alert: text))
+            }
+            let log = try folder.read("log")
+            for part in [
+                #""status":410,"reason":"Unregistered","#, #""status":400,"binary_status":8,"reason":"BadDeviceToken""#,
+                #""status":413,"binary_status":7,"reason":"PayloadTooLarge","#, "command 2 takes 2048 at most",
+            ] { #expect(log.contains(part), "\(log)") }
         }
     }
 
