@@ -1,6 +1,6 @@
 DROP TABLE carillon.app_roles, carillon.stray_channels, carillon.channels, carillon.holds, carillon.apps, carillon.certificates;
-DROP FUNCTION carillon.app_id, carillon.unknown_app, carillon.refusal, carillon.apps_of_caller, carillon.app_changed,
-    carillon.certificate_changed;
+DROP FUNCTION carillon.app_id, carillon.parsed, carillon.unknown_app, carillon.refusal, carillon.apps_of_caller,
+    carillon.app_changed, carillon.certificate_changed;
 DROP TYPE carillon.refusal;
 
 DELETE FROM carillon.schema_migrations WHERE version = 2;

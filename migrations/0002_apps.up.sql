@@ -299,4 +299,15 @@ END
 $$;
 COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
 
+-- Text as JSON; null: it is not JSON.
+CREATE FUNCTION carillon.parsed(value text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN value::json;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');

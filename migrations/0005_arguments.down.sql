@@ -1,6 +1,6 @@
 DROP FUNCTION carillon.draft, carillon.is_silent, carillon.payload_limit, carillon.names_of_parts, carillon.has_parts,
-    carillon.check_parts, carillon.check_members, carillon.parsed, carillon.check_heading, carillon.kind_of_push, carillon.check_kind,
-    carillon.token_kinds, carillon.compact;
+    carillon.check_parts, carillon.check_members, carillon.check_heading, carillon.kind_of_push,
+    carillon.compact;
 DROP TYPE carillon.draft, carillon.message_arguments;
 
 DELETE FROM carillon.schema_migrations WHERE version = 5;

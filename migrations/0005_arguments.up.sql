@@ -11,24 +11,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
--- What a token may be for. The table of tokens, broadcast and register_token know no other kind.
-CREATE FUNCTION carillon.token_kinds() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
-        'file_provider', 'push_to_talk', 'mdm']
-$$;
-COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
-
--- The refusal of a kind of tokens; null: there is such a kind.
-CREATE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
-        pg_catalog.array_to_string(carillon.token_kinds(), ', '), pg_catalog.quote_literal(kind),
-        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
-    WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
-$$;
-COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
-
 -- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
 CREATE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -148,17 +130,6 @@ BEGIN
         RETURN carillon.refusal('on_duplicate', '''null'' or ''holder''', quote_literal(m.on_duplicate));
     END IF;
     RETURN NULL;
-END
-$$;
-
--- Text as JSON; null: it is not JSON.
-CREATE FUNCTION carillon.parsed(value text) RETURNS json
-LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN value::json;
-EXCEPTION
-    WHEN data_exception OR program_limit_exceeded THEN
-        RETURN NULL;
 END
 $$;
 

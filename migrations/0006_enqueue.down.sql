@@ -11,7 +11,7 @@ BEGIN
     END LOOP;
 END
 $$;
-DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads, carillon.clean_tokens, carillon.take_key,
+DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads, carillon.take_key,
     carillon.tokens_per_job;
 
 DELETE FROM carillon.schema_migrations WHERE version = 6;

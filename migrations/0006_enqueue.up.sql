@@ -26,30 +26,6 @@ BEGIN
 END
 $$;
 
--- The tokens of one call: checked, in lower case, each once, in the given order, and with its place there.
-CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    bad bigint;
-BEGIN
-    IF array_ndims(tokens) > 1 THEN
-        refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
-        RETURN;
-    END IF;
-    SELECT array_agg(once.token ORDER BY once.place), array_agg(once.place ORDER BY once.place),
-        min(once.place) FILTER (WHERE once.token IS NULL)
-    INTO clean, places, bad
-    FROM (
-        SELECT carillon.token(t.token) AS token, min(t.place) AS place
-        FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
-    ) once;
-    IF bad IS NOT NULL THEN
-        refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
-            carillon.invalid_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
-    END IF;
-END
-$$;
-
 -- Checks a payload for each token. The push type is one for all: background if all of them are silent.
 CREATE FUNCTION carillon.check_payloads(
     m carillon.message_arguments, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal

@@ -19,6 +19,48 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
 
+-- The tokens of one call: checked, in lower case, each once, in the given order, and with its place there.
+CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    bad bigint;
+BEGIN
+    IF array_ndims(tokens) > 1 THEN
+        refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
+        RETURN;
+    END IF;
+    SELECT array_agg(once.token ORDER BY once.place), array_agg(once.place ORDER BY once.place),
+        min(once.place) FILTER (WHERE once.token IS NULL)
+    INTO clean, places, bad
+    FROM (
+        SELECT carillon.token(t.token) AS token, min(t.place) AS place
+        FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
+    ) once;
+    IF bad IS NOT NULL THEN
+        refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
+            carillon.invalid_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
+    END IF;
+END
+$$;
+
+-- What a token may be for. The table of tokens, broadcast and register_token know no other kind.
+CREATE FUNCTION carillon.token_kinds() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
+        'file_provider', 'push_to_talk', 'mdm']
+$$;
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
+
+-- The refusal of a kind of tokens; null: there is such a kind.
+CREATE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
+        pg_catalog.array_to_string(carillon.token_kinds(), ', '), pg_catalog.quote_literal(kind),
+        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
+    WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
+$$;
+COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
+
 -- In lower case, so that a device has one row and feedback finds it.
 CREATE TABLE carillon.tokens (
     app_id      integer,

@@ -107,6 +107,9 @@ DECLARE
         'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
         'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
         'UnrelatedKeyIdInToken', 'Unregistered',
+        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
+        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
+        'TopicMismatch',
         'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
         'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
         'Unreadable', 'Unrecorded'];

@@ -27,6 +27,10 @@ enum BenchmarkFigures {
             "tokens in rows of 1,000, claimed, sent and settled a second", "  peak memory of the worker",
             "  processor time of the worker a push",
         ],
+        "personal": [
+            "rows of 1,000 with one payload, tokens a second", "rows of 1,000 with 1,000 payloads, tokens a second",
+            "1,000 payloads / one payload",
+        ],
         "insert": [
             "one row into a bare table", "one row into carillon.messages", "one row by carillon.enqueue",
             "  carillon.messages / a bare table",

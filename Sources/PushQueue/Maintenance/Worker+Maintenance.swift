@@ -22,9 +22,11 @@ extension Worker {
         case .none: break
         case .shared(let work): try await work(self, connection)
         case .own(let isDue, let work):
-            guard try await isDue(self, connection) else { return }
+            state.began(task.name)
+            guard try await isDue(self, connection) else { return state.ended(task.name) }
             await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 try await work(self, own)
+                state.ended(task.name)
             }
         case .fleet(let shared, let interval, let work):
             var run = FleetRun(task.name, in: state)

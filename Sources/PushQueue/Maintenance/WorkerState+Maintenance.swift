@@ -26,8 +26,11 @@ extension WorkerState {
         options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
     }
 
-    /// A request for a channel is answered soon, while somebody may wait for it.
-    var channelWait: Duration? { options.once ? nil : .milliseconds(500) }
+    /// A request for a channel is answered soon, while somebody may wait for it; not so after a failure.
+    var channelWait: Duration? {
+        if options.once { return nil }
+        return begunTasks.contains(.channels) ? Self.waitAfterFailure : .seconds(1)
+    }
 
     /// Counts as failed until it reports completion.
     mutating func began(_ task: MaintenanceTask.Name) { begunTasks.insert(task) }

@@ -25,10 +25,11 @@ extension Migration {
         Migration(20, "reap", up: Files._020_reap_up_sql, down: Files._020_reap_down_sql),
         Migration(21, "maintenance", up: Files._021_maintenance_up_sql, down: Files._021_maintenance_down_sql),
         Migration(22, "views", up: Files._022_views_up_sql, down: Files._022_views_down_sql),
-        Migration(23, "activities", up: Files._023_activities_up_sql, down: Files._023_activities_down_sql),
-        Migration(24, "channels", up: Files._024_channels_up_sql, down: Files._024_channels_down_sql),
-        Migration(25, "isolation", up: Files._025_isolation_up_sql, down: Files._025_isolation_down_sql),
-        Migration(26, "rights", up: Files._026_rights_up_sql, down: Files._026_rights_down_sql),
+        Migration(23, "updates", up: Files._023_updates_up_sql, down: Files._023_updates_down_sql),
+        Migration(24, "activities", up: Files._024_activities_up_sql, down: Files._024_activities_down_sql),
+        Migration(25, "channels", up: Files._025_channels_up_sql, down: Files._025_channels_down_sql),
+        Migration(26, "isolation", up: Files._026_isolation_up_sql, down: Files._026_isolation_down_sql),
+        Migration(27, "rights", up: Files._027_rights_up_sql, down: Files._027_rights_down_sql),
     ]
 
     /// The version of the schema that this program works with.

@@ -91,7 +91,7 @@ struct Scene: Sendable {
     /// Adds an app that sends to the simulator, with a certificate that the simulator has issued.
     func addApp(_ name: String, topic: String, to simulator: APNsSimulator) async throws {
         try await client.session { connection in
-            try await connection.addApp(name, topic: topic, to: simulator)
+            try await connection.addApp(name, topic: topic, to: simulator, suffixes: [".push-type.liveactivity"])
         }
     }
 

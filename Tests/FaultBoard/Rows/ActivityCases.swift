@@ -73,7 +73,8 @@ import Testing
         for end in try await scene.fleet.stop() { Issue.record("\(end)") }
     }
 
-    @Test func `P15: of a storm of updates each activity gets the newest, and few others`() async throws {
+    @Test func `P15: of a storm of updates each activity gets the newest, and none that waits behind it`() async throws
+    {
         try await Scene.with { scene in
             let count = Board.sized(2000, full: 10_000)
             // They wait: one push for each activity is left.
@@ -86,12 +87,11 @@ import Testing
             try await one
             try await Self.end(scene)
             try await Self.check(scene, upTo: 2 * count)
-            #expect(scene.record.requests < count, "\(scene.record.requests) requests")
         }
     }
 
     @Test func `P15: a worker that dies with updates in flight leaves their order intact`() async throws {
-        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ac=503:Shutdown*150")] }) { scene in
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ac=503:ServiceUnavailable*3")] }) { scene in
             let count = Board.sized(1000, full: 5000)
             let workers = try await scene.fleet.started(2)
             scene.record.at(50, .received) { workers[0].kill() }

@@ -23,6 +23,9 @@ import Testing
             Self.rights("delete", on: Self.queue + " tokens")
         )
         .union([
+            "update channels", "delete channels", "insert stray_channels", "update stray_channels",
+            "delete stray_channels",
+            "update failed_messages.tokens", "update failed_messages.payloads",
             "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
             "update apps.feedback_error",
             "update watched_tables.last_error", "update watched_tables.missed_from",
@@ -31,8 +34,8 @@ import Testing
         ]),
     ]
     private static let sentColumns = """
-        messages.app_id messages.lane messages.tokens messages.payload messages.push_type messages.priority \
-        messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
+        messages.app_id messages.lane messages.tokens messages.payload messages.payloads messages.push_type \
+        messages.priority messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
         """
     private static let queue = """
         messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds \
@@ -62,9 +65,11 @@ import Testing
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "requeue_failures", "message_status", "message_parts", "apps_of_caller",
+            "request_channel", "record_channel", "channel", "remove_channel", "submit_publication",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "find_cancelled", "as_reaper", "apps_of_caller",
+            "request_channel", "record_channel", "channel", "remove_channel",
         ],
     ]
 

@@ -5,16 +5,18 @@ import PushQueue
 extension PostgresConnection {
     /// Adds an app that sends to a simulator with a push certificate of the simulator's authority.
     /// - Parameters:
+    ///   - suffixes: of push types whose topics the certificate has, too.
     ///   - gateway: where the app sends instead.
     ///   - root: whom the app trusts instead.
     package nonisolated func addApp(
         _ name: String,
         topic: String,
         to simulator: APNsSimulator,
+        suffixes: [String] = [],
         gateway: String? = nil,
         root: String? = nil
     ) async throws {
-        let issued = try simulator.issueCertificate(topics: [topic])
+        let issued = try simulator.issueCertificate(topics: [topic] + suffixes.map { topic + $0 })
         try await CredentialStore(self).save(
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
             as: name

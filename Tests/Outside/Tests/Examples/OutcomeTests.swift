@@ -78,7 +78,7 @@ import Testing
             alert: "Hello",
             topic: "org.example.app"
         )
-        try await loop(message, apns)
+        try await RetryingSender(apns: apns, app: app).send(message)
         #expect(app.reports == ["1 delivered"] && Set(app.forgotten) == ["dead", "dead01"])
         #expect(backend.sent.count == 5)
 
@@ -94,33 +94,6 @@ import Testing
         }
 
         #expect(registrations == ["dead01": new])
-    }
-
-    private func loop(_ first: APNs.Message, _ apns: APNs) async throws {
-        func wait(_ pause: Duration) async throws {}
-        func send(_ message: APNs.Message, attempts: Int = 6) async throws {
-            var message = message
-            var pause = Duration.seconds(2)
-            for attempt in 1...attempts {
-                do {
-                    let result = try await apns.send(message)
-                    for dead in result.feedback { forget(dead.token, unlessRegisteredAfter: dead.timestamp) }
-                    guard let retry = result.retry(), !result.isCancelled, !result.isCredentialRefused else {
-                        return report("\(result)")
-                    }
-                    message = retry
-                    if let seconds = result.retryAfter { pause = max(pause, .seconds(seconds)) }
-                } catch let error as PushError where error.isRetryable {
-                    report("\(error)")
-                }
-                if attempt == attempts { break }
-                try await wait(pause * Double.random(in: 0.5...1.5))
-                pause = min(pause * 2, .seconds(900))
-            }
-            report("given up: \(message.tokens.count) tokens")
-        }
-
-        try await send(first)
     }
 
     @Test func `tests of code that sends pushes`() async throws {

@@ -44,7 +44,7 @@ private enum Gateway {
             for push in result.pushes where !push.isDelivered { print(push) }
             if let retry = result.retry() { later(retry) }  // the tokens to retry, under the same apns-ids
 
-            #expect("\(result)" == "1 delivered, 1 failed (410 Unregistered), errors: 503 ServiceUnavailable")
+            #expect("\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable)")
         }
     }
 

@@ -345,4 +345,4 @@ COMMENT ON FUNCTION carillon.publish IS
     'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message; null: the '
     'dedupe_key is taken.';
 
-INSERT INTO carillon.schema_migrations (version, name) VALUES (24, 'channels');
+INSERT INTO carillon.schema_migrations (version, name) VALUES (25, 'channels');

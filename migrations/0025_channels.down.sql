@@ -2,4 +2,4 @@ DROP FUNCTION carillon.publish, carillon.submit_publication, carillon.remove_cha
     carillon.find_channel, carillon.record_channel, carillon.request_channel;
 DROP TYPE carillon.publication;
 
-DELETE FROM carillon.schema_migrations WHERE version = 24;
+DELETE FROM carillon.schema_migrations WHERE version = 25;

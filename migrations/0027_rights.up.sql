@@ -83,4 +83,4 @@ GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, car
     carillon.default_partition_rows, carillon.token_text
 TO carillon_reader;
 
-INSERT INTO carillon.schema_migrations (version, name) VALUES (26, 'rights');
+INSERT INTO carillon.schema_migrations (version, name) VALUES (27, 'rights');

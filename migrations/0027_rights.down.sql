@@ -4,4 +4,4 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA carillon FROM carillon_app, carillon_tenant
 GRANT EXECUTE ON ALL ROUTINES IN SCHEMA carillon TO PUBLIC;
 GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_reader, carillon_tenant, carillon_worker;
 
-DELETE FROM carillon.schema_migrations WHERE version = 26;
+DELETE FROM carillon.schema_migrations WHERE version = 27;

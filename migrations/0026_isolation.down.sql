@@ -18,4 +18,4 @@ END
 $$;
 ALTER TABLE carillon.app_roles DISABLE ROW LEVEL SECURITY;
 
-DELETE FROM carillon.schema_migrations WHERE version = 25;
+DELETE FROM carillon.schema_migrations WHERE version = 26;

@@ -132,4 +132,4 @@ END
 $$;
 COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';
 
-INSERT INTO carillon.schema_migrations (version, name) VALUES (25, 'isolation');
+INSERT INTO carillon.schema_migrations (version, name) VALUES (26, 'isolation');

@@ -11,9 +11,7 @@ BEGIN
     END LOOP;
 END
 $$;
-DROP FUNCTION carillon.submit_activity, carillon.check_activity, carillon.activity_alert, carillon.order_updates,
-    carillon.withdraw, carillon.note_update;
+DROP FUNCTION carillon.submit_activity, carillon.check_activity, carillon.activity_alert;
 DROP TYPE carillon.activity_arguments;
-DROP TABLE carillon.activity_stamps, carillon.activity_updates;
 
-DELETE FROM carillon.schema_migrations WHERE version = 23;
+DELETE FROM carillon.schema_migrations WHERE version = 24;

@@ -1,0 +1,215 @@
+-- The order of updates: no device shows an older one after a newer one.
+--
+-- APNs keeps no order, and a retry may be sent hours after a later update. Two tables keep the order of the updates of
+-- a token. Callers only insert: a row for each update that is not sent yet. Workers only upsert: a row for each token,
+-- with the update that was sent last and its timestamp. So no caller ever waits for another, or for a worker.
+--
+-- A token here may also stand for something else that is updated, such as a channel.
+
+-- Updates that no worker has sent yet.
+CREATE TABLE carillon.activity_updates (
+    app_id     integer,
+    token      text,
+    message_id bigint,
+    due_at     timestamptz NOT NULL,  -- and then message_id: the order of the updates
+    PRIMARY KEY (app_id, token, message_id)
+);
+ALTER TABLE carillon.activity_updates SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_updates IS
+    'Updates of Live Activities that are not sent yet, a row a token. update_activity and end_activity write it.';
+COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity';
+COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_updates.due_at IS
+    'when it was enqueued, or its run_at: only an update that is due replaces an older one';
+
+-- The latest update of each token that a worker has sent or is about to send.
+CREATE TABLE carillon.activity_stamps (
+    app_id     integer,
+    token      text,
+    message_id bigint NOT NULL,
+    due_at     timestamptz NOT NULL,
+    highest    bigint NOT NULL,  -- the highest id of the messages that were ordered: all of them have lost their rows
+    stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.activity_stamps SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_stamps IS 'The update of each Live Activity that was sent last, a row a token.';
+COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity';
+COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
+COMMENT ON COLUMN carillon.activity_stamps.highest IS
+    'the highest id of its updates: an older one that comes back for a retry is not sent';
+COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
+
+-- Notes an update of tokens in the transaction that enqueues it. The message of a push is its job's id, or the one that
+-- the job is a part or a retry of.
+CREATE FUNCTION carillon.note_update(app integer, message bigint, tokens text[], due timestamptz) RETURNS void
+-- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    INSERT INTO carillon.activity_updates (app_id, token, message_id, due_at)
+    -- It is newer than what was sent, even if the clock was set back since.
+    SELECT app, t.token, message, greatest(due, (
+        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token))
+    FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
+END
+$$;
+COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
+
+-- Takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later. What is left
+-- of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and read
+-- its jobs.
+CREATE FUNCTION carillon.withdraw(
+    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    rest carillon.job[];
+    ended carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    begun record;
+BEGIN
+    WITH leaving AS MATERIALIZED (
+        SELECT DISTINCT l.job, lower(l.token) AS token, l.wait
+        FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
+    ), divided AS MATERIALIZED (
+        SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
+            SELECT t.id, l.job IS NULL AS stays, l.wait, array_agg(t.token ORDER BY t.place) AS tokens
+            FROM (
+                -- Upper and lower case are the same token, as when a claim is read.
+                SELECT DISTINCT ON (j.id, lower(u.token)) j.id, u.token, u.place
+                FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                ORDER BY j.id, lower(u.token), u.place
+            ) AS t
+            LEFT JOIN leaving l ON l.job = t.id AND l.token = lower(t.token)
+            GROUP BY t.id, l.job IS NULL, l.wait
+        ) AS d
+    ), made AS (
+        SELECT d.stays, d.wait, ROW(
+            CASE WHEN d.wait IS NULL OR d.pieces = 1 THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
+            d.tokens, j.payload, carillon.payloads_of(j, d.tokens), j.push_type, j.priority, j.expires_at, j.collapse_id,
+            j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
+            CASE WHEN d.pieces = 1 THEN j.origin ELSE coalesce(j.origin, j.id) END, j.broadcast_id, j.created_at,
+            CASE WHEN d.stays OR d.wait IS NOT NULL THEN j.last_status END,
+            CASE WHEN d.stays OR d.wait IS NOT NULL THEN j.last_reason ELSE 'Superseded' END)::carillon.job AS made
+        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
+    )
+    SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
+        array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
+    INTO rest, ended, later, waits FROM made m;
+    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
+
+    -- Messages that are in several pieces from now on.
+    SELECT array_agg(j.id) AS ids, array_agg(j.reference) AS reference, array_agg(j.broadcast_id) AS broadcast,
+        array_agg(carillon.count_tokens(j.tokens)) AS tokens, array_agg(0) AS none, array_agg(j.attempt - 1::smallint) AS attempts
+    INTO begun FROM unnest(held) AS j
+    WHERE j.origin IS NULL AND (
+        SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1;
+    IF cardinality(rest) > 0 THEN
+        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    PERFORM carillon.own_path();
+    IF begun.ids IS NOT NULL THEN
+        PERFORM carillon.progress(app, begun.ids, begun.reference, begun.broadcast, begun.tokens, begun.none,
+            begun.none, begun.none, begun.attempts);
+    END IF;
+    IF pg_catalog.cardinality(ended) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ended);
+    END IF;
+    -- Promotion finds those that are cancelled meanwhile.
+    IF pg_catalog.cardinality(later) > 0 THEN
+        PERFORM carillon.put_back(app, later, waits);
+    END IF;
+END
+$$;
+
+-- Orders the pushes of a claim that are updates of Live Activities. Returns the timestamp of each push; null: a newer
+-- update of the token is due or was sent, so the push has ended as superseded. A push keeps its timestamp at each
+-- attempt. The timestamps of a token increase, whatever the clock does. Null in place of the list: another worker has
+-- taken the claim over.
+--
+-- A push without a row is one that was sent before, one that starts an activity, or a row of a plain INSERT. It is
+-- older than the update that was sent last if its message is among those that have lost their rows.
+--
+-- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
+CREATE FUNCTION carillon.order_updates(
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    seconds CONSTANT bigint := floor(extract(epoch FROM clock));
+    held carillon.job[];
+    stamps bigint[];
+    gone record;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    WITH wanted AS MATERIALIZED (
+        SELECT w.place, h.message, h.token
+        FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
+        JOIN (
+            SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token
+            FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
+        ) AS h ON h.id = w.job AND h.token = lower(w.token)
+    ), placed AS MATERIALIZED (
+        SELECT w.place, w.message, w.token, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+            CASE WHEN u.due_at IS NOT NULL THEN u.due_at
+                WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
+        FROM wanted w
+        LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
+        LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
+    ), newest AS MATERIALIZED (
+        SELECT n.message, n.token, n.due_at FROM (
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.due_at FROM placed p WHERE p.is_ordered
+            ORDER BY p.token, p.due_at DESC, p.message DESC
+        ) AS n
+        WHERE NOT EXISTS (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
+                AND (u.due_at, u.message_id) > (n.due_at, n.message) AND u.due_at <= clock)
+    ), stamped AS (
+        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, due_at, highest, stamp)
+        SELECT app, n.token, n.message, n.due_at, n.message, seconds FROM newest n ORDER BY n.token
+        ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id,
+            due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
+            stamp = CASE WHEN s.message_id = excluded.message_id THEN s.stamp
+                ELSE greatest(excluded.stamp, s.stamp + 1) END
+        WHERE s.message_id = excluded.message_id OR (s.due_at, s.message_id) < (excluded.due_at, excluded.message_id)
+        RETURNING s.token, s.message_id, s.due_at, s.stamp
+    ), forgotten AS (
+        -- A row that a cancel has locked is no obstacle: it is deleted with the next update.
+        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+            SELECT o.ctid FROM stamped s JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+                AND (o.due_at, o.message_id) <= (s.due_at, s.message_id) FOR UPDATE OF o SKIP LOCKED))
+    )
+    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END ORDER BY w.place) INTO stamps
+    FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
+    LEFT JOIN placed p ON p.place = w.place
+    LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
+    IF array_position(stamps, NULL) IS NOT NULL THEN
+        SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens INTO gone
+        FROM unnest(order_updates.job, order_updates.token, stamps) AS w(job, token, stamp) WHERE w.stamp IS NULL;
+        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens);
+    END IF;
+    RETURN stamps;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (23, 'updates');
