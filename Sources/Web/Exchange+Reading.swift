@@ -3,12 +3,20 @@ import CarillonCMicroHTTP
 extension Exchange {
     private typealias Fields = [(name: String, value: String)]
 
-    /// The request as libmicrohttpd has it, on its thread.
-    static func request(_ connection: OpaquePointer, method: String, path: String, body: [UInt8]) -> Request {
-        Request(
+    /// The request as libmicrohttpd has it, on its thread. Nil if its query is not valid: libmicrohttpd decodes nothing, see
+    /// `WebServer`, except that it has turned each plus sign into a space.
+    static func request(_ connection: OpaquePointer, method: String, path: String, body: [UInt8]) -> Request? {
+        var query: Fields = []
+        for field in fields(of: connection, .GET_ARGUMENT_KIND) {
+            guard let name = PercentCode.decode(field.name), let value = PercentCode.decode(field.value) else {
+                return nil
+            }
+            query.append((name, value))
+        }
+        return Request(
             method: method,
             path: path,
-            query: fields(of: connection, .GET_ARGUMENT_KIND),
+            query: query,
             headers: fields(of: connection, .HEADER_KIND),
             body: body
         )
@@ -46,8 +54,10 @@ extension Response {
         guard let response else { return .NO }
         defer { MHD_destroy_response(response) }
         for (name, value) in headers { MHD_add_response_header(response, name, value) }
-        // Responses must not be cached, and must not be interpreted as another content type.
-        MHD_add_response_header(response, "Cache-Control", "no-store")
+        // A response must not be cached unless it says so, and must not be interpreted as another content type.
+        if !headers.contains(where: { $0.name == "Cache-Control" }) {
+            MHD_add_response_header(response, "Cache-Control", "no-store")
+        }
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff")
         return MHD_queue_response(connection, CUnsignedInt(status), response)
     }

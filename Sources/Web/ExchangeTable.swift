@@ -55,10 +55,12 @@ final class ExchangeTable: Sendable {
         switch routes.match(method: method, path: path) {
         case .refused(let response):
             return response.queue(on: connection)
-        case .found(let handler):
-            let request = Exchange.request(connection, method: method, path: path, body: exchange.body)
+        case .found(let handler, let parameters):
+            guard let request = Exchange.request(connection, method: method, path: path, body: exchange.body) else {
+                return Self.malformed.queue(on: connection)
+            }
             connections.withLock { $0.began(ConnectionTable.ID(bitPattern: connection)) }
-            handle(request, exchange, handler)
+            handle(request.with(parameters), exchange, handler)
             return .YES
         }
     }
@@ -161,6 +163,8 @@ final class ExchangeTable: Sendable {
         for exchange in left { exchange.answer(refusals.interrupted) }
     }
 
+    private static let malformed = Response(text: "The address is not valid percent-encoded UTF-8.\n", status: 400)
+
     private static func header(_ name: String, of connection: OpaquePointer) -> String? {
         MHD_lookup_connection_value(connection, .HEADER_KIND, name).map { String(cString: $0) }
     }
@@ -171,9 +175,11 @@ final class ExchangeTable: Sendable {
         _ path: UnsafePointer<CChar>
     ) -> Response? {
         guard let admission else { return nil }
-        return admission(
-            Exchange.request(connection, method: String(cString: method), path: String(cString: path), body: [])
-        )
+        let (method, path) = (String(cString: method), String(cString: path))
+        guard let request = Exchange.request(connection, method: method, path: path, body: []) else {
+            return Self.malformed
+        }
+        return admission(request)
     }
 
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {

@@ -2,11 +2,34 @@
 package struct Request: Sendable {
     /// As the client sent it, so it may be `HEAD`.
     package let method: String
-    /// Without the query.
+    /// As the client sent it, percent-encoded and without the query.
     package let path: String
+    /// Decoded.
     package let query: [(name: String, value: String)]
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
+    /// The parts of the path that the route has in braces, decoded.
+    package private(set) var pathParameters: [String: String] = [:]
+
+    package init(
+        method: String,
+        path: String,
+        query: [(name: String, value: String)] = [],
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+
+    func with(_ pathParameters: [String: String]) -> Request {
+        var request = self
+        request.pathParameters = pathParameters
+        return request
+    }
 
     /// The first header with that name, ignoring case.
     package func header(_ name: String) -> String? {
@@ -16,4 +39,21 @@ package struct Request: Sendable {
 
     /// The first query parameter with that name.
     package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// The first cookie with that name.
+    package func cookie(_ name: String) -> String? {
+        for header in headers where header.name.lowercased() == "cookie" {
+            for pair in header.value.split(separator: ";") {
+                let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2, parts[0].drop(while: { $0 == " " }) == name { return String(parts[1]) }
+            }
+        }
+        return nil
+    }
+
+    /// Whether the client prefers JSON to a page.
+    package var wantsJSON: Bool {
+        guard let accept = header("Accept")?.lowercased() else { return false }
+        return accept.contains("application/json") && !accept.contains("text/html")
+    }
 }

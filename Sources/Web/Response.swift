@@ -1,6 +1,6 @@
 package struct Response: Sendable {
     package let status: Int
-    package let headers: [(name: String, value: String)]
+    package private(set) var headers: [(name: String, value: String)]
     package let body: [UInt8]
 
     package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -18,7 +18,32 @@ package struct Response: Sendable {
         self.init(text: json, status: status, contentType: "application/json")
     }
 
-    package init(html: String, status: Int = 200) {
-        self.init(text: html, status: status, contentType: "text/html; charset=utf-8")
+    /// A page, which loads nothing from elsewhere, runs no script within it, and cannot be framed.
+    package init(page: HTML, status: Int = 200) {
+        self.init(text: page.markup, status: status, contentType: "text/html; charset=utf-8")
+        headers += Self.pageHeaders
     }
+
+    /// To another page of this server, which is fetched by GET.
+    package static func redirect(to link: Link) -> Response {
+        Response(status: 303, headers: [("Location", link.text)])
+    }
+
+    package func adding(_ name: String, _ value: String) -> Response {
+        var response = self
+        response.headers.append((name, value))
+        return response
+    }
+
+    private static let pageHeaders = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+                + "base-uri 'none'; frame-ancestors 'none'"
+        ),
+        ("X-Frame-Options", "DENY"), ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+        ("Vary", "Accept, Cookie"),
+    ]
 }

@@ -3,14 +3,14 @@ package struct Route: Sendable {
     package typealias Handler = @Sendable (Request) async -> Response
 
     package let method: Method
-    package let path: String
+    let pattern: PathPattern
     let handler: Handler
 
-    /// The whole path is compared. The handler is cancelled when the server stops.
+    /// The whole path is compared. A part in braces matches any text, and the handler finds it by its name:
+    /// `/apps/{name}`. The handler is cancelled when the server stops.
     package init(_ method: Method, _ path: String, _ handler: @escaping Handler) {
-        precondition(path.hasPrefix("/"), "a path begins with a slash")
         self.method = method
-        self.path = path
+        pattern = PathPattern(path)
         self.handler = handler
     }
 }

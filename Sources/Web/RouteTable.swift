@@ -1,31 +1,42 @@
 /// The routes of a server, and the responses where no route matches.
 struct RouteTable: Sendable {
     enum Match {
-        case found(Route.Handler)
+        /// With the values of the path's parameters.
+        case found(Route.Handler, [String: String])
         case refused(Response)
     }
 
-    private let routes: [String: [Method: Route.Handler]]
+    private typealias Entry = (pattern: PathPattern, handlers: [Method: Route.Handler])
+
+    private let entries: [Entry]
 
     init(_ routes: [Route]) {
-        var table: [String: [Method: Route.Handler]] = [:]
-        for route in routes { table[route.path, default: [:]][route.method] = route.handler }
-        self.routes = table
+        let handlers = routes.reduce(into: [PathPattern: [Method: Route.Handler]]()) { table, route in
+            table[route.pattern, default: [:]][route.method] = route.handler
+        }
+        entries = handlers.map { ($0, $1) }.sorted { $0.pattern.parameterCount < $1.pattern.parameterCount }
     }
 
+    /// - Parameter path: as it was sent, percent-encoded.
     func match(method: String, path: String) -> Match {
-        guard let handlers = routes[path] else {
-            return .refused(Response(text: "There is nothing at this path.\n", status: 404))
+        for entry in entries {
+            guard let values = entry.pattern.match(path) else { continue }
+            let wanted = method == "HEAD" ? "GET" : method
+            if let method = Method(rawValue: wanted), let handler = entry.handlers[method] {
+                return .found(handler, values)
+            }
+            return .refused(Self.refusal(allowing: entry.handlers))
         }
-        let wanted = method == "HEAD" ? "GET" : method
-        if let method = Method(rawValue: wanted), let handler = handlers[method] { return .found(handler) }
+        return .refused(Response(text: "There is nothing at this path.\n", status: 404))
+    }
+
+    private static func refusal(allowing handlers: [Method: Route.Handler]) -> Response {
         let allowed = (handlers.keys.map(\.rawValue) + (handlers[.get] == nil ? [] : ["HEAD"])).sorted()
-        return .refused(
-            Response(
-                status: 405,
-                headers: [("Allow", allowed.joined(separator: ", ")), ("Content-Type", "text/plain; charset=utf-8")],
-                body: Array("This path takes \(allowed.joined(separator: ", ")).\n".utf8)
-            )
+            .joined(separator: ", ")
+        return Response(
+            status: 405,
+            headers: [("Allow", allowed), ("Content-Type", "text/plain; charset=utf-8")],
+            body: Array("This path takes \(allowed).\n".utf8)
         )
     }
 }

@@ -89,6 +89,13 @@ package final class WebServer: Sendable {
                     exchanges.closed(connection)
                 }
             },
+            // Paths and queries stay as they were sent: decoded, a slash in a name would be one of the path, and a null
+            // character would end it.
+            { _, _, text in
+                var length = 0
+                while let text, text[length] != 0 { length += 1 }
+                return length
+            },
             // `exchanges` lives as long as this server, whose end waits for the daemon's.
             Unmanaged.passUnretained(self.exchanges).toOpaque(),
             &options

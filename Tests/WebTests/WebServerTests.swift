@@ -63,6 +63,56 @@ import Testing
         }
     }
 
+    @Test func `hands over parts of the path and parameters as any text`() async throws {
+        let app = Route(.get, "/apps/{name}") { request in
+            Response(text: (request.pathParameters["name"] ?? "") + "|" + (request.parameter("q") ?? "none"))
+        }
+        try await Self.with([app]) { port in
+            let answer = await TestClient.ask(port, "GET /apps/a%2Fb%3F%26c?q=1%262+3%2B&r")
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\na/b?&c|1&2 3+"))
+            for line in [
+                "GET /apps/%00", "GET /apps/%ff", "GET /apps/%2", "GET /apps/a/../b", "GET /apps/", "GET //apps/a",
+            ] {
+                #expect(await TestClient.ask(port, line).hasPrefix("HTTP/1.1 404 "), "\(line)")
+            }
+            for line in ["GET /apps/a?q=%00", "GET /apps/a?%ff", "GET /apps/a?q=%2"] {
+                #expect(await TestClient.ask(port, line).hasPrefix("HTTP/1.1 400 "), "\(line)")
+            }
+        }
+    }
+
+    @Test func `sends a page with a policy that allows nothing from elsewhere`() async throws {
+        let page = HTML.document(language: "en") { HTML(.body) { "<b>" } }
+        try await Self.with([Route(.get, "/") { _ in Response(page: page) }]) { port in
+            let answer = await TestClient.ask(port, "GET /")
+            #expect(answer.contains("Content-Type: text/html; charset=utf-8\r\n"))
+            #expect(
+                answer.contains("Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self';")
+            )
+            #expect(answer.contains("frame-ancestors 'none'\r\n") && answer.contains("X-Frame-Options: DENY\r\n"))
+            #expect(answer.contains("Referrer-Policy: same-origin\r\n") && answer.contains("nosniff\r\n"))
+            #expect(answer.contains("Cache-Control: no-store\r\n"))
+            #expect(answer.hasSuffix("<!doctype html>\n<html lang=\"en\"><body>&lt;b&gt;</body></html>\n"))
+        }
+    }
+
+    @Test func `sends a static file once`() async throws {
+        let file = StaticFile("style.css", contentType: "text/css; charset=utf-8", Array("p { margin: 0 }".utf8))
+        let other = StaticFile("style.css", contentType: "text/css; charset=utf-8", Array("p { margin: 1px }".utf8))
+        #expect(file.link != other.link)
+        try await Self.with([file.route]) { port in
+            let first = await TestClient.ask(port, "GET \(file.link.text)")
+            #expect(first.contains("max-age=31536000, immutable\r\n") && first.hasSuffix("p { margin: 0 }"))
+            let tag = try #require(first.firstMatch(of: /ETag: (\S+)/)).output.1
+            for known in [String(tag), "\"x\", W/\(tag)", "*"] {
+                let again = await TestClient.ask(port, "GET \(file.link.text)", headers: "If-None-Match: \(known)\r\n")
+                #expect(again.hasPrefix("HTTP/1.1 304 ") && !again.contains("margin"))
+            }
+            let changed = await TestClient.ask(port, "GET /assets/style.css", headers: "If-None-Match: \"x\"\r\n")
+            #expect(changed.hasPrefix("HTTP/1.1 200 ") && changed.contains("Cache-Control: no-cache\r\n"))
+        }
+    }
+
     @Test func `serves several requests of one connection`() async throws {
         try await Self.with([Self.hello]) { port in
             let requests = ["a", "b", "c"].map { name in

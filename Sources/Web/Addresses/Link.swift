@@ -1,0 +1,44 @@
+/// An address on this server: it begins with one slash, so that it cannot lead elsewhere or be a script.
+package struct Link: Sendable, Equatable {
+    private let path: [String]
+    private let query: [(name: String, value: String)]
+
+    /// Parameters whose value is nil are left out.
+    package init(_ path: String..., query: KeyValuePairs<String, String?> = [:]) {
+        self.path = path
+        self.query = query.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// An address as a client sent it; nil if it is not one of this server's.
+    package init?(sent text: String) {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard text.hasPrefix("/"), let query = FormFields.read(parts.count == 2 ? Array(parts[1].utf8) : []) else {
+            return nil
+        }
+        var path: [String] = []
+        for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let part = PathSegment.read(segment) else { return nil }
+            path.append(part)
+        }
+        self.init(path: path == [""] ? [] : path, query: query)
+    }
+
+    private init(path: [String], query: [(name: String, value: String)]) {
+        self.path = path
+        self.query = query
+    }
+
+    /// The same with this parameter; without it, if the value is nil.
+    package func with(_ name: String, _ value: String?) -> Link {
+        let others = query.filter { $0.name != name }
+        return Link(path: path, query: others + (value.map { [(name, $0)] } ?? []))
+    }
+
+    package var text: String {
+        let parameters = query.map { PercentCode.encode($0.name) + "=" + PercentCode.encode($0.value) }
+        return "/" + path.map(PathSegment.write).joined(separator: "/")
+            + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+    }
+
+    package static func == (one: Link, other: Link) -> Bool { one.text == other.text }
+}

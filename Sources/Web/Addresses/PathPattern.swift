@@ -1,0 +1,37 @@
+/// The path of a route: parts that are compared, and parts in braces that may be any text, as in `/apps/{name}`.
+struct PathPattern: Sendable, Hashable {
+    private enum Part: Hashable {
+        case fixed(String)
+        case parameter(String)
+    }
+
+    private let parts: [Part]
+
+    init(_ text: String) {
+        precondition(text.hasPrefix("/"), "a path begins with a slash")
+        parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
+            part.hasPrefix("{") && part.hasSuffix("}")
+                ? .parameter(String(part.dropFirst().dropLast())) : .fixed(String(part))
+        }
+    }
+
+    /// A pattern with fewer parameters is tried first.
+    var parameterCount: Int { parts.count { if case .parameter = $0 { true } else { false } } }
+
+    /// The values of its parameters; nil if the path is another. An empty part is no value.
+    func match(_ path: String) -> [String: String]? {
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        guard path.hasPrefix("/"), segments.count == parts.count else { return nil }
+        var values: [String: String] = [:]
+        for (part, segment) in zip(parts, segments) {
+            switch part {
+            case .fixed(let text):
+                guard text == segment else { return nil }
+            case .parameter(let name):
+                guard !segment.isEmpty, let value = PathSegment.read(segment) else { return nil }
+                values[name] = value
+            }
+        }
+        return values
+    }
+}

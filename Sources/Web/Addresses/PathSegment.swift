@@ -1,0 +1,16 @@
+/// A part of a path between two slashes, which may be any text.
+///
+/// Browsers and proxies resolve `.` and `..`, even when they are percent-encoded, and merge empty parts. Such a text is
+/// therefore written with a tilde in front, and so is one that begins with a tilde.
+enum PathSegment {
+    static func write(_ text: String) -> String {
+        let needsMark = text.hasPrefix("~") || text.allSatisfy { $0 == "." }
+        return (needsMark ? "~" : "") + PercentCode.encode(text)
+    }
+
+    /// Nil if it is not valid.
+    static func read(_ segment: some StringProtocol) -> String? {
+        guard let text = PercentCode.decode(segment) else { return nil }
+        return text.hasPrefix("~") ? String(text.dropFirst()) : text
+    }
+}

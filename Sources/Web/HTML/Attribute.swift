@@ -1,0 +1,47 @@
+/// An attribute of an element. Addresses are made from a `Link` only, and there is no attribute that contains a script or a
+/// style.
+package struct Attribute: Sendable {
+    /// The attributes whose value is only a text.
+    package enum Name: String, Sendable, CaseIterable {
+        case alt, autocomplete, autofocus, charset, checked, `class`, colspan, content, datetime, disabled, `for`,
+            height, hidden
+        case id, lang, maxlength, media, method, min, max, name, placeholder, rel, required, role, rows, scope,
+            selected, size
+        case spellcheck, tabindex, title, type, value, width
+        case ariaCurrent = "aria-current"
+        case ariaHidden = "aria-hidden"
+        case ariaLabel = "aria-label"
+        case ariaLive = "aria-live"
+        case dataEvery = "data-every"
+        case d, x, y, x1, x2, y1, y2, points, rx, viewBox, preserveAspectRatio
+        case textAnchor = "text-anchor"
+    }
+
+    /// Without a text, the attribute is its name alone.
+    struct Value { let text: String? }
+
+    let name: String
+    /// Nil: the attribute is left out.
+    let value: Value?
+
+    private init(_ name: String, _ value: Value?) {
+        self.name = name
+        self.value = value
+    }
+
+    package init(_ name: Name, _ value: String?) { self.init(name.rawValue, value.map { Value(text: $0) }) }
+
+    package init(_ name: Name, _ value: Int) { self.init(name.rawValue, Value(text: String(value))) }
+
+    /// An attribute that is present or not.
+    package init(_ name: Name, isOn: Bool) { self.init(name.rawValue, isOn ? Value(text: nil) : nil) }
+
+    package static func `class`(_ names: String?) -> Attribute { Attribute(.class, names) }
+    package static func href(_ link: Link) -> Attribute { Attribute("href", Value(text: link.text)) }
+    package static func action(_ link: Link) -> Attribute { Attribute("action", Value(text: link.text)) }
+
+    /// The id of an element of the same page.
+    package static func anchor(_ id: String) -> Attribute {
+        Attribute("href", Value(text: "#" + PercentCode.encode(id)))
+    }
+}
