@@ -1,0 +1,43 @@
+import CarillonCOpenSSL
+
+/// What is kept of a password to recognize it: a key derived from it by scrypt (RFC 7914), with a salt of its own.
+package struct DerivedPassword: Sendable {
+    /// 16 MB and some 50 milliseconds for each guess.
+    private static let (cost, blockSize, parallelism) = (1 << 14 as UInt64, 8 as UInt64, 1 as UInt64)
+    private static let memoryLimit = 64 << 20 as UInt64
+
+    private let salt: [UInt8]
+    private let key: [UInt8]
+
+    package init(_ password: String) {
+        salt = SystemRandom.bytes(16)
+        key = Self.key(from: password, salt: salt)
+    }
+
+    /// Takes the same time for every wrong password.
+    package func matches(_ candidate: String) -> Bool {
+        let other = Self.key(from: candidate, salt: salt)
+        return CRYPTO_memcmp(key, other, key.count) == 0
+    }
+
+    private static func key(from password: String, salt: [UInt8]) -> [UInt8] {
+        var key = [UInt8](repeating: 0, count: 32)
+        let bytes = Array(password.utf8)
+        let isDerived = bytes.withUnsafeBytes { raw in
+            EVP_PBE_scrypt(
+                raw.baseAddress?.assumingMemoryBound(to: CChar.self),
+                raw.count,
+                salt,
+                salt.count,
+                cost,
+                blockSize,
+                parallelism,
+                memoryLimit,
+                &key,
+                key.count
+            )
+        }
+        precondition(isDerived == 1, "scrypt needs 16 MB of memory")
+        return key
+    }
+}
