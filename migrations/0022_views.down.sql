@@ -1,3 +1,4 @@
+DROP FUNCTION carillon.search_token, carillon.search_reference;
 DROP VIEW carillon.app_status, carillon.held_apps, carillon.pending;
 DROP FUNCTION carillon.queue_depth;
 

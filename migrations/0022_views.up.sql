@@ -150,4 +150,81 @@ COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS
     'the most frequent reason of the latest 100 failures of the last hour';
 
+-- Finds messages by the caller's own reference, for people. The history has an index; of the queue the newest `depth` rows
+-- of each app are read, because it may have millions.
+CREATE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 5000) RETURNS TABLE (app text, id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, found.id FROM (
+        (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
+        WHERE r.reference = search_reference.reference LIMIT 1000)
+        UNION
+        (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
+        WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
+        UNION
+        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT depth) b
+        WHERE b.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.apps a CROSS JOIN LATERAL (
+            (SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
+            WHERE m.app_id = a.id ORDER BY m.lane DESC, m.id DESC LIMIT depth)
+            UNION ALL
+            (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+            WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT depth)
+            UNION ALL
+            (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            WHERE u.app_id = a.id ORDER BY u.message_id DESC LIMIT depth)
+        ) q WHERE q.reference = search_reference.reference
+        UNION
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE j.reference = search_reference.reference
+    ) AS found (app_id, id) LEFT JOIN carillon.apps a ON a.id = found.app_id
+    ORDER BY found.id DESC, a.name LIMIT 50
+$$;
+COMMENT ON FUNCTION carillon.search_reference IS
+    'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
+    'of each app.';
+
+-- What is known of a device token, for people. The registration is found by index; of failures, feedback and the queue the
+-- newest `depth` rows of each app are read.
+CREATE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
+RETURNS TABLE (
+    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
+    FROM carillon.apps a
+    CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
+    CROSS JOIN LATERAL (
+        SELECT 'registered' AS event, r.last_update AS at, NULL::bigint AS message_id, NULL::smallint AS status,
+            NULL::text AS reason, NULL::smallint AS attempt, NULL::uuid AS apns_id
+        FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
+        UNION ALL
+        SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
+        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT depth) f
+        WHERE f.token = ANY (t.texts)
+        UNION ALL
+        SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
+            unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT depth) d
+        WHERE d.token = ANY (t.texts)
+        UNION ALL
+        SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
+        FROM (SELECT * FROM carillon.messages m WHERE m.app_id = a.id ORDER BY m.lane DESC, m.id DESC LIMIT depth) m
+        WHERE m.tokens && t.texts
+        UNION ALL
+        SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT depth) s
+        WHERE s.tokens && t.texts
+        UNION ALL
+        SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
+            NULL
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE i.app_id = a.id AND j.tokens && t.texts
+    ) found
+    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
+    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
+$$;
+COMMENT ON FUNCTION carillon.search_token IS
+    'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
+    'of failures, feedback and the queue of each app say of it. A push that was sent leaves no trace of its token.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (22, 'views');

@@ -80,7 +80,7 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.default_partition_rows, carillon.token_text
+    carillon.default_partition_rows, carillon.token_text, carillon.search_reference, carillon.search_token
 TO carillon_reader;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (27, 'rights');
