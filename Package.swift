@@ -90,6 +90,7 @@ let package = Package(
                 "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
                 "CarillonTLS", "CarillonWeb",
             ],
+            resources: [.embedInCode("Commands/Web/Assets")],  // what pages load: the program carries it inside
             swiftSettings: settings
         ),
         .executableTarget(
@@ -143,8 +144,9 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS",
-                "TestSupport",
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "CarillonTLS",
+                "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),

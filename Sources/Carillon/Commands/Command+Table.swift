@@ -7,7 +7,7 @@ extension Command {
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
         messageCancel, tokensImport, failuresList, failuresRequeue, feedback, status,
-        check, simulator, pyapns,
+        check, simulator, web, pyapns,
         healthcheck, version, help,
     ]
 }

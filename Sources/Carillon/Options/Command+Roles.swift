@@ -8,6 +8,7 @@ extension Command {
             ["carillon_app"]
         case "message show", "failures list", "channel list": ["carillon_app", "carillon_reader"]
         case "status": ["carillon_reader", "carillon_worker"]
+        case "web": ["carillon_reader"]
         case "worker", "check", "feedback", "credential list", "credential check", "app list", "app show", "app pause",
             "app resume", "channel read", "channel sync":
             ["carillon_worker"]

@@ -253,6 +253,14 @@ extension Option {
     static let keepCredentials = Option("keep-credentials", .flag)
         .help("Let 'provision' add apps, and change none that exists.")
 
+    // web
+    /// The same option for `web`.
+    static let webHTTP = Option("http", .address, default: "127.0.0.1:9465").help("Address to serve the dashboard on.")
+    static let password = Option("password", .text("TEXT"), secrecy: .hidden)
+        .help("The password that a browser must give; required unless --http is a loopback address.")
+    static let showTokens = Option("show-tokens", .flag)
+        .help("Show device tokens in full. Without it, only both ends of a token are shown.")
+
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]
 

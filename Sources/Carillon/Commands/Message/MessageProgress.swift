@@ -71,20 +71,23 @@ struct MessageProgress: RowReadable {
     }
 
     /// One line for each token whose outcome is recorded.
-    var tokenLines: [String] {
-        guard let tokens = try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8)) else { return [] }
-        return tokens.map(\.line)
+    var tokenLines: [String] { tokenOutcomes.map(\.line) }
+
+    /// Each token whose outcome is recorded.
+    var tokenOutcomes: [TokenOutcome] {
+        (try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8))) ?? []
     }
 
-    private struct TokenOutcome: Decodable {
+    struct TokenOutcome: Decodable {
         let token: String
         let state: String
         let status: Int?
         let reason: String?
 
-        var line: String {
-            token + ": " + state + (reason.map { ", \(status.map { "\($0) " } ?? "")\($0)" } ?? "")
-        }
+        /// As in "503 ServiceUnavailable"; empty: none.
+        var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
+
+        var line: String { token + ": " + state + (answer.isEmpty ? "" : ", " + answer) }
     }
 
     /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."

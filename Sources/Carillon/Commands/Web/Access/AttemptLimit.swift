@@ -1,0 +1,21 @@
+import CarillonIO
+
+/// Limits guesses of the password, of all clients together: few at once, and then one every few seconds.
+struct AttemptLimit: Sendable {
+    static let atOnce = 5
+    static let interval = Duration.seconds(5)
+
+    /// When the attempts that were used will have been given back.
+    private var usedUntil: MonotonicInstant?
+
+    /// False: too many attempts were made. An attempt that is refused does not count.
+    mutating func attempt(at now: MonotonicInstant) -> Bool {
+        let start = max(usedUntil ?? now, now)
+        guard now + Self.interval * (Self.atOnce - 1) >= start else { return false }
+        usedUntil = start + Self.interval
+        return true
+    }
+
+    /// The password was right, which is not a guess.
+    mutating func succeeded(at now: MonotonicInstant) { usedUntil = nil }
+}

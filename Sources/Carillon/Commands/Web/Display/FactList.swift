@@ -1,0 +1,21 @@
+import CarillonWeb
+
+/// Names and values; those without a value are left out.
+struct FactList {
+    private let facts: [(name: String, value: HTML)]
+
+    init(_ facts: (String, HTML?)...) {
+        self.facts = facts.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    var html: HTML {
+        HTML(.dl, .class("facts")) {
+            for fact in facts {
+                HTML(.div) {
+                    HTML(.dt) { fact.name }
+                    HTML(.dd) { fact.value }
+                }
+            }
+        }
+    }
+}

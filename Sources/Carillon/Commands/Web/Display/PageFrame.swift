@@ -1,0 +1,83 @@
+import CarillonWeb
+
+/// What surrounds every page: the head, the navigation and the foot.
+struct PageFrame {
+    let view: any PageView
+    let hasLogout: Bool
+
+    var html: HTML {
+        HTML.document(language: "en") {
+            Self.head(title: view.title)
+            HTML(.body) {
+                HTML(.a, .class("skip"), .anchor("main")) { "Skip to the content" }
+                HTML(.header, .class("top")) {
+                    HTML(.a, .class("brand"), .href(Link())) { "Carillon" }
+                    HTML(.nav, Attribute(.ariaLabel, "Pages")) {
+                        for section in PageSection.allCases {
+                            HTML(
+                                .a,
+                                .href(section.link),
+                                Attribute(.ariaCurrent, section == view.section ? "page" : nil)
+                            ) { section.rawValue }
+                        }
+                    }
+                    HTML(
+                        .form,
+                        .class("search"),
+                        .action(Link("find")),
+                        Attribute(.method, "get"),
+                        Attribute(.role, "search")
+                    ) {
+                        HTML(
+                            .input,
+                            Attribute(.type, "search"),
+                            Attribute(.name, "q"),
+                            Attribute(.ariaLabel, "Reference, message id or device token"),
+                            Attribute(.placeholder, "Reference, id or token"),
+                            Attribute(.autocomplete, "off"),
+                            Attribute(.spellcheck, "false"),
+                            Attribute(.maxlength, 600)
+                        )
+                    }
+                }
+                HTML(
+                    .main,
+                    Attribute(.id, "main"),
+                    Attribute(.tabindex, "-1"),
+                    Attribute(.dataEvery, view.refreshInterval.map(String.init))
+                ) {
+                    HTML(.h1) { view.title }
+                    view.content
+                }
+                foot
+            }
+        }
+    }
+
+    static func head(title: String) -> HTML {
+        HTML(.head) {
+            HTML(.meta, Attribute(.charset, "utf-8"))
+            HTML(.meta, Attribute(.name, "viewport"), Attribute(.content, "width=device-width, initial-scale=1"))
+            HTML(.meta, Attribute(.name, "color-scheme"), Attribute(.content, "light dark"))
+            HTML(.title) { title + " · Carillon" }
+            HTML(.link, Attribute(.rel, "stylesheet"), .href(Assets.style.link))
+            HTML.script(Assets.script.link)
+        }
+    }
+
+    private var foot: HTML {
+        HTML(.footer) {
+            HTML(.p) {
+                "Carillon " + Program.version + " · "
+                HTML(.span, Attribute(.id, "zone")) { "times in UTC" }
+                " · "
+                HTML(.span, Attribute(.id, "live"), Attribute(.role, "status")) { "as of the last load" }
+            }
+            if hasLogout {
+                HTML(.form, .action(Link("logout")), Attribute(.method, "post")) {
+                    HTML(.button, Attribute(.type, "submit")) { "Log out" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Numbers that can be read at a glance.
+enum Quantity {
+    /// 950, 12.3k, 1.2M: for headlines and axes.
+    static func short(_ count: Int64) -> String {
+        let magnitude = Double(count.magnitude)
+        for (size, unit) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
+            let scale = unit == "k" ? 1e3 : size
+            return oneDigit(Double(count) / scale) + unit
+        }
+        return Int(count).grouped
+    }
+
+    /// Pushes a second: "0.2", "14", "1,200".
+    static func rate(_ perSecond: Double) -> String {
+        perSecond < 10 ? oneDigit(perSecond) : Int(perSecond.rounded()).grouped
+    }
+
+    /// A count that was not continued beyond a bound.
+    static func bounded(_ count: Int64, bound: Int64 = 1_000) -> String {
+        count > bound ? "more than \(Int(bound).grouped)" : Int(count).grouped
+    }
+
+    /// The two largest units of a duration in seconds: "3m 5s", "2d 4h".
+    static func age(_ seconds: Int64) -> String {
+        let units: [(String, Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
+        let size = max(0, seconds)
+        guard let first = units.firstIndex(where: { size >= $0.1 }) else { return "0s" }
+        let (name, length) = units[first]
+        let rest = size % length
+        guard first + 1 < units.count, rest / units[first + 1].1 > 0 else { return "\(size / length)\(name)" }
+        return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
+    }
+
+    private static func oneDigit(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
+    }
+}

@@ -1,0 +1,40 @@
+import CarillonWeb
+
+/// Why there is nothing to show.
+struct TroubleView: PageView {
+    let sentence: String
+    let hint: String?
+    /// It may be over at the next look.
+    let isPassing: Bool
+
+    init(sentence: String, hint: String?, isPassing: Bool) {
+        self.sentence = sentence
+        self.hint = hint
+        self.isPassing = isPassing
+    }
+
+    /// Messages of PostgreSQL and libpq may repeat a connection string.
+    init(explaining error: CommandError) {
+        let redactor = Redactor()
+        sentence = redactor.clean(error.sentence)
+        hint =
+            error.lacksRights
+            ? "'carillon web' takes the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
+            : error.hint.map(redactor.clean)
+        isPassing = true
+    }
+
+    var title: String { "There is nothing to show" }
+    var section: PageSection { .overview }
+    var refreshInterval: Int? { isPassing ? 5 : nil }
+
+    var content: HTML {
+        HTML(.section, .class("trouble"), Attribute(.role, "alert")) {
+            HTML(.h2) { sentence }
+            if let hint { HTML(.p) { hint } }
+            if isPassing { HTML(.p, .class("note")) { "This page looks again every few seconds." } }
+        }
+    }
+
+    var json: JSONValue { ["error": sentence, "hint": hint] }
+}

@@ -1,0 +1,53 @@
+import CarillonPostgres
+
+/// Pushes that ended within a minute, or within some minutes.
+struct ActivityBucket: RowReadable, JSONConvertible {
+    /// $1: the name of one app, null: all; $2: seconds back; $3: seconds of a bucket. The running one is the last.
+    static let statement = Statement(
+        "web_activity",
+        """
+        WITH span AS (
+            SELECT make_interval(secs => $3) AS size,
+                date_bin(make_interval(secs => $3), now() - make_interval(secs => $2), 'epoch') AS start
+        ), counts AS (
+            SELECT date_bin(span.size, t.minute, 'epoch') AS start, sum(t.sent) AS sent, sum(t.failed) AS failed,
+                sum(t.expired) AS expired, sum(t.retried) AS retried
+            FROM span CROSS JOIN carillon.apps a CROSS JOIN LATERAL (
+                SELECT t.minute, t.sent, t.failed, t.expired, t.retried FROM carillon.activity t
+                WHERE t.app_id = a.id AND t.minute >= span.start) t
+            WHERE $1 IS NULL OR a.name = $1 GROUP BY 1
+        )
+        SELECT b.start, coalesce(c.sent, 0)::int8 AS sent, coalesce(c.failed, 0)::int8 AS failed,
+            coalesce(c.expired, 0)::int8 AS expired, coalesce(c.retried, 0)::int8 AS retried
+        FROM span CROSS JOIN LATERAL generate_series(span.start + span.size, now(), span.size) AS b (start)
+        LEFT JOIN counts c ON c.start = b.start ORDER BY b.start
+        """
+    )
+
+    let start: Moment
+    let sent: Int64
+    let failed: Int64
+    let expired: Int64
+    let retried: Int64
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        start = Moment(try rows.timestamp(row, "start"))
+        sent = try rows.int64(row, "sent")
+        failed = try rows.int64(row, "failed")
+        expired = try rows.int64(row, "expired")
+        retried = try rows.int64(row, "retried")
+    }
+
+    var json: JSONValue {
+        ["start": start, "sent": sent, "failed": failed, "expired": expired, "retried": retried]
+    }
+}
+
+/// The window of a chart.
+enum ActivitySpan: String, CaseIterable, Sendable {
+    case hour, day
+
+    var seconds: Double { self == .hour ? 3_600 : 86_400 }
+    var bucketSeconds: Double { self == .hour ? 60 : 1_200 }
+    var text: String { self == .hour ? "the last hour" : "the last day" }
+}

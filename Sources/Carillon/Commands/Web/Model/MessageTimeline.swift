@@ -1,0 +1,74 @@
+/// What happened to a message, in order, as far as it is recorded.
+struct MessageTimeline {
+    struct Event {
+        let at: Moment?
+        let text: String
+        let mark: StateMark
+    }
+
+    let message: MessageProgress
+    let flights: [MessageFlight]
+    let failures: [MessageFailure]
+    let tokens: TokenDisplay
+
+    /// In the order of time. What is still to come is last.
+    var events: [Event] {
+        let dated = past.sorted { ($0.at?.microseconds ?? .min) < ($1.at?.microseconds ?? .min) }
+        return dated + future
+    }
+
+    private var past: [Event] {
+        var events = [Event(at: message.createdAt.map(Moment.init), text: enqueued, mark: .quiet)]
+        events += flights.map { flight in
+            let by = flight.worker.map { " by worker \($0)" } ?? ""
+            let text =
+                "Claimed\(by): attempt \(flight.attempt), \(Counted.text(flight.tokens, "push", "pushes")) in flight."
+            return Event(at: flight.claimedAt, text: text, mark: .attention)
+        }
+        for failure in failures.prefix(20) {
+            let token = tokens.text(failure.token)
+            events.append(
+                Event(
+                    at: failure.failedAt,
+                    text: "Attempt \(failure.attempt) to \(token) failed: \(failure.answer).",
+                    mark: .bad
+                )
+            )
+            if let dead = failure.unregisteredAt {
+                events.append(Event(at: dead, text: "The token \(token) became dead, as Apple says.", mark: .bad))
+            }
+            if let requeued = failure.requeuedAt {
+                events.append(
+                    Event(at: requeued, text: "The push to \(token) was requeued as a new message.", mark: .attention)
+                )
+            }
+        }
+        if failures.count > 20 {
+            events.append(
+                Event(at: failures[20].failedAt, text: "And \(message.ended.failed - 20) more that failed.", mark: .bad)
+            )
+        }
+        if let finished = message.finishedAt {
+            events.append(
+                Event(
+                    at: Moment(finished),
+                    text: "It ended: \(message.counts).",
+                    mark: StateMark.ofMessage(message.state)
+                )
+            )
+        }
+        return events
+    }
+
+    private var enqueued: String {
+        "Enqueued: \(Counted.text(message.tokens, "push", "pushes"))."
+            + (message.createdAt == nil ? " The time is kept only while it waits." : "")
+    }
+
+    private var future: [Event] {
+        guard message.waiting > 0 else { return [] }
+        if let held = message.held { return [Event(at: nil, text: "It waits: \(held.asSentence)", mark: .attention)] }
+        guard let next = message.nextAttemptAt else { return [] }
+        return [Event(at: Moment(next), text: "The next attempt is due.", mark: .attention)]
+    }
+}

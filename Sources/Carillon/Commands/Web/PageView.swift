@@ -1,0 +1,34 @@
+import CarillonWeb
+
+/// What a page shows: filled by a query, and written as HTML or as JSON without any further look at the database.
+protocol PageView: JSONConvertible, Sendable {
+    var title: String { get }
+    /// The section of the navigation that it belongs to.
+    var section: PageSection { get }
+    /// How often the page looks again while it is seen, in seconds; nil: not by itself.
+    var refreshInterval: Int? { get }
+    @HTMLBuilder var content: HTML { get }
+}
+
+/// The navigation, in its order.
+enum PageSection: String, CaseIterable, Sendable {
+    case overview = "Overview"
+    case apps = "Apps"
+    case find = "Find a push"
+    case failures = "Failures"
+    case broadcasts = "Broadcasts"
+    case workers = "Workers"
+    case credentials = "Credentials"
+
+    var link: Link {
+        switch self {
+        case .overview: Link()
+        case .apps: Link("apps")
+        case .find: Link("find")
+        case .failures: Link("failures")
+        case .broadcasts: Link("broadcasts")
+        case .workers: Link("workers")
+        case .credentials: Link("credentials")
+        }
+    }
+}

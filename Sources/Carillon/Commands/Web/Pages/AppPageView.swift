@@ -1,0 +1,133 @@
+import CarillonPostgres
+import CarillonWeb
+
+/// One app: its state, what it sends, why pushes of it fail, and its settings.
+struct AppPageView: PageView {
+    struct Settings: RowReadable {
+        let gateway: String?
+        let feedbackGateway: String?
+        let feedbackError: String?
+        let maxRate: Int64?
+        let maxAttempts: Int64
+        let reapsBadTokens: Bool
+        let createdAt: Moment
+        let updatedAt: Moment
+        let json: JSONValue
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            gateway = try rows.stringIfPresent(row, "gateway")
+            feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
+            feedbackError = try rows.stringIfPresent(row, "feedback_error")
+            maxRate = try rows.int64IfPresent(row, "max_rate")
+            maxAttempts = try rows.int64(row, "max_attempts")
+            reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
+            createdAt = Moment(try rows.timestamp(row, "created_at"))
+            updatedAt = Moment(try rows.timestamp(row, "updated_at"))
+            json = try JSONValue(rows, row)
+        }
+    }
+
+    let app: AppSummary
+    let settings: Settings
+    let span: ActivitySpan
+    let buckets: [ActivityBucket]
+    let failures: [FailureGroup]
+
+    var title: String { app.name }
+    var section: PageSection { .apps }
+    var refreshInterval: Int? { 5 }
+
+    @HTMLBuilder var content: HTML {
+        notices
+        Tiles(
+            .init("State", app.state.rawValue, mark: app.state.mark),
+            .init(
+                "Sent, last minute",
+                Quantity.short(app.sentLastMinute),
+                note: "the running one and the one before",
+                mark: .good
+            ),
+            .init(
+                "Failed, last hour",
+                Quantity.short(app.failedLastHour),
+                note: app.failureReason.map { "mostly \($0)" },
+                mark: app.failedLastHour > 0 ? .bad : .quiet
+            ),
+            .init("Ready", Quantity.short(app.depth), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
+            .init(
+                "Scheduled",
+                Quantity.bounded(app.scheduled, bound: AppSummary.countLimit),
+                note: "later, and retries"
+            ),
+            .init("In flight", Quantity.short(app.inFlight))
+        ).html
+        HTML(.nav, .class("tabs"), Attribute(.ariaLabel, "Time")) {
+            for one in ActivitySpan.allCases {
+                HTML(
+                    .a,
+                    .href(Link("apps", app.name, query: ["over": one == .hour ? nil : one.rawValue])),
+                    Attribute(.ariaCurrent, one == span ? "true" : nil)
+                ) { one.text.asSentence.filter { $0 != "." } }
+            }
+        }
+        ActivityChart(buckets: buckets, span: span).html
+        if failures.isEmpty {
+            HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }
+        } else {
+            FailureGroupTable(groups: failures, window: span == .hour ? .hour : .day).html
+        }
+        HTML(.h2) { "Settings" }
+        facts
+    }
+
+    @HTMLBuilder private var notices: HTML {
+        if app.isPaused {
+            HTML(.p, .class("notice")) {
+                "This app is paused\(app.pauseReason.map { ": " + $0.asSentence } ?? ".") Send again with "
+                HTML(.code) { "carillon app resume \(ShellWord.quote(app.name))" }
+                "."
+            }
+        }
+        if let reason = app.holdReason {
+            HTML(.p, .class("notice bad")) {
+                "This app cannot send: \(reason.asSentence) "
+                if let since = app.heldSince {
+                    "Since "
+                    since.html
+                    "."
+                }
+            }
+        }
+        if let error = app.credentialError, error != app.holdReason {
+            HTML(.p, .class("notice bad")) { "Its credential: \(error.asSentence)" }
+        }
+        if let error = settings.feedbackError {
+            HTML(.p, .class("notice")) { "The legacy feedback list could not be read: \(error.asSentence)" }
+        }
+    }
+
+    private var facts: HTML {
+        FactList(
+            ("Topic", app.topic.map { topic in HTML(.code) { topic } } ?? HTML("the certificate's")),
+            ("Environment", HTML(app.environment)),
+            ("Protocol", HTML(app.protocol)),
+            ("Gateway", HTML(settings.gateway ?? "Apple's")),
+            ("Legacy feedback", settings.feedbackGateway.map { HTML($0) }),
+            ("Credential", HTML(app.credential ?? "none")),
+            (
+                "Credential's state",
+                StateMark.ofCredential(app.credentialStatus).html(app.credentialStatus ?? "not checked yet")
+            ),
+            ("Credential expires", app.credentialEnd?.html),
+            ("Pushes a second", HTML(settings.maxRate.map { "\(Int($0).grouped) at most" } ?? "no limit")),
+            ("Attempts", HTML("\(settings.maxAttempts) at most")),
+            ("BadDeviceToken", HTML(settings.reapsBadTokens ? "deletes the token" : "keeps the token")),
+            ("Added", settings.createdAt.html),
+            ("Last changed", settings.updatedAt.html)
+        ).html
+    }
+
+    var json: JSONValue {
+        ["app": app, "settings": settings.json, "over": span.rawValue, "activity": buckets, "failures": failures]
+    }
+}

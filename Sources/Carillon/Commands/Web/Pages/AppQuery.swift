@@ -1,0 +1,44 @@
+import CarillonPostgres
+import CarillonWeb
+
+struct AppQuery {
+    private static let settings = Statement(
+        "web_app_settings",
+        """
+        SELECT a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_attempts, a.reap_bad_tokens, a.created_at,
+            a.updated_at
+        FROM carillon.apps a WHERE a.name = $1
+        """
+    )
+
+    let database: WebDatabase
+    let name: String
+    let span: ActivitySpan
+
+    init(database: WebDatabase, _ request: Request) {
+        self.database = database
+        name = request.pathParameters["name"] ?? ""
+        span = request.parameter("over").flatMap(ActivitySpan.init) ?? .hour
+    }
+
+    func run() async throws -> AppPageView {
+        let name = name
+        async let found: [AppSummary] = database.values(of: AppSummary.statement, Parameters(name as String?))
+        async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
+        async let buckets = ActivityQuery(database: database).run(app: name, span)
+        async let failures: [FailureGroup] = database.values(
+            of: FailureGroup.statement,
+            FailureGroup.parameters(app: name, reason: nil, within: span == .hour ? .hour : .day)
+        )
+        guard let app = try await found.first, let settings = try await settings.first else {
+            throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
+        }
+        return AppPageView(
+            app: app,
+            settings: settings,
+            span: span,
+            buckets: try await buckets,
+            failures: try await failures
+        )
+    }
+}

@@ -1,0 +1,29 @@
+import CarillonWeb
+
+/// Apps with their numbers, each a link.
+struct AppTable {
+    let caption: String
+    let apps: [AppSummary]
+
+    var html: HTML {
+        DataTable(
+            caption,
+            apps,
+            .text("App") { app in HTML(.a, .href(Link("apps", app.name))) { app.name } },
+            .text("State") { $0.state.mark.html($0.state.rawValue) },
+            .number("Ready") { Quantity.short($0.depth) },
+            .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
+            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: AppSummary.countLimit) },
+            .number("In flight") { Int($0.inFlight).grouped },
+            .number("Sent, hour") { Quantity.short($0.sentLastHour) },
+            .number("Failed, hour") { Quantity.short($0.failedLastHour) },
+            .text("Mostly as") { app in
+                guard let reason = app.failureReason else { return HTML("–") }
+                return HTML(.a, .href(Link("failures", query: ["app": app.name, "reason": reason]))) { reason }
+            },
+            .text("Credential") {
+                StateMark.ofCredential($0.credentialStatus).html($0.credentialStatus ?? "not checked")
+            }
+        ).html
+    }
+}

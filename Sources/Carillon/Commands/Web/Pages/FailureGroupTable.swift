@@ -1,0 +1,33 @@
+import CarillonWeb
+
+/// Failures by app and reason, each with its meaning and a link to the list.
+struct FailureGroupTable {
+    let groups: [FailureGroup]
+    let window: FailureWindow
+
+    @HTMLBuilder var html: HTML {
+        DataTable(
+            "Failures in \(window.text), by reason",
+            groups,
+            .text("App") { group in HTML(.a, .href(Link("apps", group.app))) { group.app } },
+            .text("Reason") { group in
+                let query: KeyValuePairs<String, String?> = [
+                    "app": group.app, "reason": group.reason, "since": window.rawValue,
+                ]
+                return HTML(.a, .href(Link("failures", query: query))) { group.reason }
+            },
+            .number("Pushes") { Int($0.pushes).grouped },
+            .number("Status") { $0.status.map(String.init) ?? "–" },
+            .number("Requeued") { $0.requeued == 0 ? "–" : Int($0.requeued).grouped },
+            .text("Last") { $0.lastAt.html },
+            .text("What it means") { group in
+                HTML(.span, .class("note")) { ReasonSentence.text(for: group.reason) }
+            }
+        ).html
+        if groups.contains(where: \.isBounded) {
+            HTML(.p, .class("note")) {
+                "Counted among the newest \(Int(FailureGroup.depth).grouped) failures of each app; there are more."
+            }
+        }
+    }
+}

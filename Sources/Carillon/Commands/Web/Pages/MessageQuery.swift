@@ -1,0 +1,124 @@
+import CarillonPostgres
+import CarillonWeb
+
+struct MessageQuery {
+    static let failureLimit = 200
+
+    private static let message = Statement(
+        "web_message",
+        """
+        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.app LIMIT 20
+        """
+    )
+    private static let flights = Statement(
+        "web_message_flights",
+        """
+        SELECT p.id, p.claimed_at, p.attempt, p.token_count, w.name AS worker
+        FROM carillon.pending p LEFT JOIN carillon.workers w ON w.id = p.worker_id
+        WHERE p.state = 'in flight' AND p.app IS NOT DISTINCT FROM $2
+            AND (p.id = $1 OR p.origin = $1 OR p.broadcast_id = $1)
+        ORDER BY p.claimed_at LIMIT 50
+        """
+    )
+    private static let failures = Statement(
+        "web_message_failures",
+        """
+        SELECT f.token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
+        FROM carillon.failures f
+        WHERE (f.app_id, f.message_id) IN (SELECT p.app_id, p.message_id FROM carillon.message_parts($1) p)
+            AND ($2 IS NULL OR f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2))
+        ORDER BY f.failed_at DESC, f.token LIMIT \(failureLimit)
+        """
+    )
+
+    let database: WebDatabase
+    let tokens: TokenDisplay
+    let id: Int64
+    let app: String?
+
+    init(database: WebDatabase, tokens: TokenDisplay, id: Int64, app: String?) {
+        self.database = database
+        self.tokens = tokens
+        self.id = id
+        self.app = app
+    }
+
+    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+        guard let id = request.pathParameters["id"].flatMap(Int64.init), id > 0 else {
+            throw PageError.badRequest("The id of a message is the number that enqueue returned.")
+        }
+        self.init(database: database, tokens: tokens, id: id, app: request.parameter("app"))
+    }
+
+    func run() async throws -> any PageView {
+        let found: [MessageProgress]
+        do {
+            found = try await database.values(of: Self.message, Parameters(id, app))
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
+        }
+        guard let message = found.first else {
+            throw PageError.notFound(
+                "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
+                hint: "Finished messages are forgotten after the workers' --retention."
+            )
+        }
+        if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
+        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
+        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
+        return MessageView(message: message, flights: try await flights, failures: try await failures, tokens: tokens)
+    }
+}
+
+/// A job of a message that a worker has in flight.
+struct MessageFlight: RowReadable, JSONConvertible {
+    let job: Int64
+    let claimedAt: Moment
+    let attempt: Int64
+    let tokens: Int64
+    let worker: String?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        job = try rows.int64(row, "id")
+        claimedAt = Moment(try rows.timestamp(row, "claimed_at"))
+        attempt = try rows.int64(row, "attempt")
+        tokens = try rows.int64(row, "token_count")
+        worker = try rows.stringIfPresent(row, "worker")
+    }
+
+    var json: JSONValue {
+        ["job": job, "claimed_at": claimedAt, "attempt": attempt, "tokens": tokens, "worker": worker]
+    }
+}
+
+/// A push of a message that failed.
+struct MessageFailure: RowReadable {
+    let token: String
+    let status: Int64?
+    let reason: String
+    let attempt: Int64
+    let failedAt: Moment
+    let requeuedAt: Moment?
+    let unregisteredAt: Moment?
+    let apnsID: String?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        token = try rows.string(row, "token")
+        status = try rows.int64IfPresent(row, "status")
+        reason = try rows.string(row, "reason")
+        attempt = try rows.int64(row, "attempt")
+        failedAt = Moment(try rows.timestamp(row, "failed_at"))
+        requeuedAt = try rows.timestampIfPresent(row, "requeued_at").map(Moment.init)
+        unregisteredAt = try rows.timestampIfPresent(row, "unregistered_at").map(Moment.init)
+        apnsID = try rows.stringIfPresent(row, "apns_id")
+    }
+
+    var answer: String { (status.map { "\($0) " } ?? "") + reason }
+
+    func json(_ tokens: TokenDisplay) -> JSONValue {
+        [
+            "token": tokens.text(token), "status": status, "reason": reason, "attempt": attempt, "failed_at": failedAt,
+            "requeued_at": requeuedAt, "unregistered_at": unregisteredAt, "apns_id": apnsID,
+        ]
+    }
+}

@@ -1,0 +1,93 @@
+import CarillonWeb
+
+/// The first page: how much is sent, what waits, and what is wrong.
+struct OverviewView: PageView {
+    let apps: [AppSummary]
+    let workers: [WorkerRow]
+    let buckets: [ActivityBucket]
+    let problems: [Problem]
+
+    init(apps: [AppSummary], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep) {
+        self.apps = apps
+        self.workers = workers
+        self.buckets = buckets
+        problems = ProblemRules.problems(apps: apps, workers: workers, upkeep: upkeep)
+    }
+
+    var title: String { "Overview" }
+    var section: PageSection { .overview }
+    var refreshInterval: Int? { 5 }
+
+    /// Of the last minute that is complete.
+    private var sentPerSecond: Double { Double(buckets.dropLast().last?.sent ?? 0) / 60 }
+    private var failedPerSecond: Double { Double(buckets.dropLast().last.map { $0.failed + $0.expired } ?? 0) / 60 }
+    private var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
+    private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
+    private var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
+    private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
+    private var hasUncounted: Bool { apps.contains { $0.scheduled > AppSummary.countLimit } }
+    private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
+    private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
+
+    @HTMLBuilder var content: HTML {
+        problemList
+        Tiles(
+            .init(
+                "Sent a second",
+                Quantity.rate(sentPerSecond),
+                note: "\(Quantity.short(sentLastHour)) in the last hour",
+                mark: .good
+            ),
+            .init(
+                "Failed a second",
+                Quantity.rate(failedPerSecond),
+                note: "\(Quantity.short(failedLastHour)) in the last hour",
+                mark: failedPerSecond > 0 ? .bad : .quiet
+            ),
+            .init(
+                "Ready",
+                Quantity.short(depth),
+                note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
+                mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
+            ),
+            .init("Scheduled", (hasUncounted ? "over " : "") + Quantity.short(scheduled), note: "later, and retries"),
+            .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
+            .init(
+                "Workers",
+                String(workers.count(where: \.isAlive)),
+                note: "\(workers.count { !$0.isAlive }) without a heartbeat",
+                mark: workers.contains(where: \.isAlive) ? .quiet : .bad
+            )
+        ).html
+        ActivityChart(buckets: buckets, span: .hour).html
+        if !apps.isEmpty { HTML(.section) { AppTable(caption: "Apps", apps: apps).html } }
+    }
+
+    private var problemList: HTML {
+        guard !problems.isEmpty else {
+            return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") }
+        }
+        return HTML(.section, .class("problems")) {
+            HTML(.h2) { "What is wrong right now" }
+            HTML(.ul) {
+                for problem in problems.prefix(20) {
+                    HTML(.li, .class(problem.severity.rawValue)) {
+                        HTML(.a, .href(problem.link)) { problem.sentence }
+                        HTML(.span, .class("note")) { problem.remedy }
+                    }
+                }
+            }
+            if problems.count > 20 { HTML(.p, .class("note")) { "And \(problems.count - 20) more." } }
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "problems": problems,
+            "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
+            "scheduled": scheduled,
+            "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
+            "workers_alive": workers.count(where: \.isAlive), "activity": buckets, "apps": apps,
+        ]
+    }
+}

@@ -1,0 +1,79 @@
+import CarillonPostgres
+import CarillonWeb
+
+struct WorkersQuery {
+    let database: WebDatabase
+
+    func run() async throws -> WorkersView {
+        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let upkeep = Upkeep(from: database)
+        return WorkersView(workers: try await workers, upkeep: try await upkeep)
+    }
+}
+
+/// The fleet, and what it does besides sending.
+struct WorkersView: PageView {
+    let workers: [WorkerRow]
+    let upkeep: Upkeep
+
+    var title: String { "Workers" }
+    var section: PageSection { .workers }
+    var refreshInterval: Int? { 5 }
+
+    @HTMLBuilder var content: HTML {
+        if workers.isEmpty {
+            HTML(.p, .class("notice")) { "No worker is running. Start one with 'carillon worker'." }
+        } else {
+            DataTable(
+                Counted.text(Int64(workers.count), "worker"),
+                workers,
+                .text("Worker") { HTML($0.name) },
+                .text("State") { $0.isAlive ? StateMark.good.html("alive") : StateMark.bad.html("lost") },
+                .number("Number") { String($0.number) },
+                .text("Host") { HTML($0.host ?? "–") },
+                .text("Version") { HTML($0.version ?? "–") },
+                .text("Since") { $0.startedAt.html },
+                .number("Up") { Quantity.age($0.upFor) },
+                .number("Last heartbeat") { Quantity.age($0.silentFor) + " ago" },
+                .number("Lease") { Quantity.age($0.lease) },
+                .number("Claims") { Int($0.claims).grouped },
+                .number("Sent, minute") { Quantity.short($0.sentLastMinute) }
+            ).html
+        }
+        HTML(.h2) { "Upkeep" }
+        HTML(.ul, .class("plain")) {
+            if upkeep.failing.isEmpty, upkeep.spills.isEmpty {
+                HTML(.li) { StateMark.good.html("Maintenance is in order") }
+            }
+            for failing in upkeep.failing {
+                HTML(.li) {
+                    StateMark.bad.html("'\(failing.step)' fails")
+                    " "
+                    HTML(.span, .class("note")) { failing.error ?? "" }
+                }
+            }
+            for spill in upkeep.spills {
+                HTML(.li) {
+                    StateMark.attention.html(
+                        "\(Int(spill.rows).grouped) rows in the default partition of \(spill.table)"
+                    )
+                }
+            }
+            if let age = upkeep.oldestTransaction {
+                HTML(.li) {
+                    (age >= ProblemRules.longTransaction ? StateMark.attention : .quiet)
+                        .html("The oldest transaction that this login sees is open for \(Quantity.age(age))")
+                }
+            }
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "workers": workers,
+            "maintenance_failing": upkeep.failing.map { ["step": $0.step, "error": $0.error] as JSONValue },
+            "default_partition_rows": upkeep.spills.map { ["table": $0.table, "rows": $0.rows] as JSONValue },
+            "oldest_transaction_seconds": upkeep.oldestTransaction,
+        ]
+    }
+}

@@ -1,0 +1,91 @@
+import CarillonIO
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// A dashboard that is run by the program, and a client that writes its requests itself.
+struct DashboardClient {
+    let port: UInt16
+    let program: BackgroundProgram
+
+    static let pages = ["/", "/apps", "/find", "/failures", "/broadcasts", "/workers", "/credentials"]
+
+    static func with(
+        _ url: String,
+        in folder: TemporaryFolder,
+        _ words: [String] = [],
+        _ body: (DashboardClient, EventLoop) async throws -> Void
+    ) async throws {
+        try await TestLoop.with { loop in
+            let program = try BackgroundProgram(
+                ["web", "--http", "127.0.0.1:0"] + words,
+                environment: ["DATABASE_URL": url],
+                in: folder
+            )
+            let line = try await program.line(containing: "is served", on: loop)
+            let port = try #require(line.firstMatch(of: /"port":(\d+)/)).output.1
+            try await body(DashboardClient(port: try #require(UInt16(port)), program: program), loop)
+            #expect(try await program.end(by: SIGTERM, on: loop) == .status(0), "\(program.said)")
+        }
+    }
+
+    struct Answer {
+        let head: String
+        let body: String
+
+        var status: String { String(head.dropFirst(9).prefix(3)) }
+
+        func header(_ name: String) -> String? {
+            head.split(separator: "\r\n").first { $0.hasPrefix(name + ": ") }.map {
+                String($0.dropFirst(name.count + 2))
+            }
+        }
+    }
+
+    func get(_ path: String, headers: String = "", json: Bool = false) async -> Answer {
+        await ask("GET \(path)", headers: headers + (json ? "Accept: application/json\r\n" : ""))
+    }
+
+    func post(_ path: String, _ form: String, headers: String = "") async -> Answer {
+        await ask("POST \(path)", headers: headers + "Content-Length: \(form.utf8.count)\r\n", body: form)
+    }
+
+    /// As a browser of this machine would name it.
+    private func ask(_ line: String, headers: String, body: String = "") async -> Answer {
+        let request = "\(line) HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n\(headers)\r\n\(body)"
+        let text = await TestClient.exchange(port, request)
+        guard let end = text.firstRange(of: "\r\n\r\n") else { return Answer(head: text, body: "") }
+        return Answer(head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))
+    }
+
+    /// The page, read strictly: it has no other scripts than its own, and leads nowhere else.
+    static func read(_ answer: Answer, _ path: String) throws -> HTMLReading {
+        let page = try HTMLReading(answer.body)
+        for (name, attributes) in page.elements {
+            #expect(!attributes.keys.contains { $0.hasPrefix("on") || $0 == "style" }, "\(path): <\(name)>")
+            for key in ["href", "src", "action"] {
+                guard let address = attributes[key] else { continue }
+                #expect(
+                    (address.hasPrefix("/") && !address.hasPrefix("//")) || address == "#main",
+                    "\(path): \(address)"
+                )
+            }
+        }
+        #expect(page.elements.count { $0.name == "script" } == 1, "\(path)")
+        #expect(
+            page.elements.first { $0.name == "script" }?.attributes["src"]?.hasPrefix("/assets/dashboard.js?v=") == true
+        )
+        return page
+    }
+
+    static func isJSON(_ text: String) -> Bool {
+        (try? JSONDecoder().decode(Anything.self, from: Data(text.utf8))) != nil
+    }
+
+    private struct Anything: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+}
