@@ -71,8 +71,9 @@ let package = Package(
             swiftSettings: domain
         ),
         .target(
-            name: "PushQueue",
+            name: "CarillonPushQueue",
             dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres"],
+            path: "Sources/PushQueue",
             resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
@@ -87,7 +88,8 @@ let package = Package(
         .executableTarget(
             name: "Carillon",
             dependencies: [
-                "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
+                "ApplePushSimulator",
                 "CarillonTLS", "CarillonWeb",
             ],
             resources: [.embedInCode("Commands/Web/Assets")],  // what pages load: the program carries it inside
@@ -96,7 +98,7 @@ let package = Package(
         .executableTarget(
             name: "CarillonBenchmarks",
             dependencies: [
-                "ApplePush", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS",
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
             ],
             path: "Sources/Benchmarks",
             swiftSettings: settings
@@ -105,7 +107,7 @@ let package = Package(
         // What tests share, then a folder of tests a module.
         .target(
             name: "TestSupport",
-            dependencies: ["CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS"],
+            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -132,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "PushQueueTests",
             dependencies: [
-                "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
+                "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -144,7 +147,7 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
                 "CarillonTLS",
                 "CarillonWeb", "TestSupport",
             ],
@@ -158,14 +161,14 @@ let package = Package(
         .testTarget(
             name: "FaultBoard",
             dependencies: [
-                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "PushQueue", "ApplePushSimulator",
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
                 "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["PushQueue", "ApplePushSimulator", "TestSupport"],
+            dependencies: ["CarillonPushQueue", "ApplePushSimulator", "TestSupport"],
             swiftSettings: settings
         ),
     ],

@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// The bare claim and the deletion of what was claimed, by pgbench, for comparison with the whole way. Nothing is sent, no outcome
 /// is written, and the rows that come back are not read.

@@ -2,8 +2,8 @@ import ApplePush
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import FoundationEssentials
-import PushQueue
 
 /// A private PostgreSQL, durable as in production, with the schema, the simulator, and one app that sends to it.
 struct Installation {

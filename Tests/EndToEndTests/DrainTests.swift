@@ -1,6 +1,6 @@
 import ApplePush
 import CarillonIO
-import PushQueue
+import CarillonPushQueue
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import ApplePush
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 import TestSupport
 
 /// A migrated database with an app in it, and workers to let loose on it.

@@ -1,6 +1,6 @@
 import ApplePush
 import ApplePushSimulator
-import PushQueue
+import CarillonPushQueue
 import TestSupport
 import Testing
 

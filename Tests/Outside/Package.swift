@@ -12,10 +12,11 @@ let package = Package(
         .target(name: "TLS"),
         .target(name: "IO"),
         .target(name: "HTTP2"),
+        .target(name: "PushQueue"),
         .testTarget(
             name: "Examples",
             dependencies: [
-                "TLS", "IO", "HTTP2",
+                "TLS", "IO", "HTTP2", "PushQueue",
                 .product(name: "ApplePush", package: "carillon"),
                 .product(name: "ApplePushSimulator", package: "carillon"),
             ]

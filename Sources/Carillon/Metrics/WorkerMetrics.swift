@@ -1,5 +1,5 @@
 import CarillonIO
-import PushQueue
+import CarillonPushQueue
 
 struct WorkerMetrics {
     let counters: WorkerCounters

@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 /// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it.
 extension Option {

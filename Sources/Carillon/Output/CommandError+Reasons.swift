@@ -2,8 +2,8 @@ import ApplePush
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 
 extension CommandError {
     /// Explains any error to the user who called the command.

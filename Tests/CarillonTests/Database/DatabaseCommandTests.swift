@@ -1,7 +1,7 @@
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
 import FoundationEssentials
-import PushQueue
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Carillon
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Commands among other people's objects and settings.
 @Suite struct SurroundingTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ApplePush
 @testable import Carillon
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// docs/metrics.md.
 @Suite struct MetricsPageTests {

@@ -1,5 +1,5 @@
 import ApplePush
-import PushQueue
+import CarillonPushQueue
 import Testing
 
 @testable import Carillon

@@ -1,7 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 import Synchronization
 import TestSupport
 import Testing

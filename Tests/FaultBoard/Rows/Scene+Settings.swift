@@ -1,5 +1,5 @@
 import ApplePushSimulator
-import PushQueue
+import CarillonPushQueue
 
 extension Scene {
     /// Replaces the app's certificate by one for these topics.

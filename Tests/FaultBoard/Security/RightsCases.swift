@@ -61,6 +61,7 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
+            "search_reference", "search_token",
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",

@@ -1,7 +1,7 @@
 import ApplePush
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A claim built by hand.
 struct ClaimBuilder {

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct TokenSetTests {
     @Test func `only new identities are inserted, at any size`() {

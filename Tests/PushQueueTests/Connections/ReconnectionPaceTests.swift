@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct ReconnectionPaceTests {
     private var generator = SeededGenerator(seed: 1)

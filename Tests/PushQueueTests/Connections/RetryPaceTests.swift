@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct RetryPaceTests {
     @Test func `waits grow while tries fail, and start again after a success`() {

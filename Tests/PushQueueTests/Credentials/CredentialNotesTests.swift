@@ -1,7 +1,7 @@
 import ApplePush
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct CredentialNotesTests {
     private func texts(_ notes: [CredentialNotes.Note]) -> [String] {

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct ExpiryWatchTests {
     @Test func `expiry is checked at once, and then every hour`() {

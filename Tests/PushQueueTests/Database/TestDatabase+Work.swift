@@ -1,7 +1,7 @@
 import CarillonPostgres
 import TestSupport
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What workers do, without a worker.
 extension TestDatabase {

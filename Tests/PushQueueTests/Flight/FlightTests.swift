@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What a flight needs next, told what happened, without a database, a gateway or a clock.
 @Suite struct FlightTests {

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What a worker's state makes of a claim that lands in two parts.
 @Suite struct HeldClaimTests {

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct AppHoldsTests {
     private let trouble = Trouble(.connection, "Nobody answers.")

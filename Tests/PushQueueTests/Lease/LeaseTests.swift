@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct LeaseTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)

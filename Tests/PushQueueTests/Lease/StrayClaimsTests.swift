@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct StrayClaimsTests {
     @Test func `a stray claim is released after the grace period, unless it was known meanwhile`() {

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Who takes the way round the shared connection, and in which order.
 @Suite struct DetourTests {

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Who holds locks in the way, as far as that can be seen from outside.
 @Suite struct LockHolderTests {

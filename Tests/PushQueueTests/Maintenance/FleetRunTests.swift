@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct FleetRunTests {
     private var state = WorkerState(WorkerOptions(), seed: 1)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct MaintenanceTaskTests {
     @Test func `every name of a maintenance task has a task`() {

@@ -1,5 +1,5 @@
+import CarillonPushQueue
 import FoundationEssentials
-import PushQueue
 import Testing
 
 /// The program carries the files of `migrations/`, and people run those files: they must be the same.

@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 import TestSupport
 import Testing
 

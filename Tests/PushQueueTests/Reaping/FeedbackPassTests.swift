@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct FeedbackPassTests {
     private static func batch(_ state: ReapBatch.State, deleted: Int = 0, faults: [String] = []) -> ReapBatch {

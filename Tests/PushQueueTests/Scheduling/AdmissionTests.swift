@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct AdmissionTests {
     @Test func `one app cannot use the whole limit`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct CapacitiesTests {
     @Test func `an unknown capacity does not limit claims`() {

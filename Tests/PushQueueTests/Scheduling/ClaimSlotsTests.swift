@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Places for claims that were asked for: those of a large lane and those of many small ones.
 @Suite struct ClaimSlotsTests {

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct FlightCeilingTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000)

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct PollingPaceTests {
     @Test func `waits grow while looks find nothing, with jitter, and are short again after work`() {

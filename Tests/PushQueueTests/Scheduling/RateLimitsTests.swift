@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct RateLimitsTests {
     private let now = MonotonicInstant(nanoseconds: 0)

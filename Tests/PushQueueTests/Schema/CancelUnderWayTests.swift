@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Jobs that return from workers while the transaction that cancels them is open, so that its rows are not visible yet.
 @Suite struct CancelUnderWayTests {

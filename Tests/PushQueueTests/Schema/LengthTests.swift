@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// How long the texts of operators may be: workers read all of them again whenever one changes.
 @Suite struct LengthTests {

@@ -4,7 +4,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A claim settled in parts, in a real database.
 @Suite struct PartialSettlementTests {

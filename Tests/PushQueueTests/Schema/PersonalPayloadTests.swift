@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Rows with a payload for each token: enqueue checks and stores them, and whatever happens to a row, no token gets the payload
 /// of another.

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The turns by which a fleet keeps the rate of an app.
 @Suite struct RateTests {

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Jobs that return to the queue: with another id if theirs is in use, and not at all if they were cancelled.
 @Suite struct ReturnTests {

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct TokenTests {
     @Test func `registering a token again renews it, and keeps the owner unless another is given`() async throws {

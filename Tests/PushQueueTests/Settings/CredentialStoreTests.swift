@@ -1,6 +1,6 @@
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct RetryPolicyTests {
     @Test(arguments: [Int16(1), 2, 5, 12, .max]) func `back-off doubles up to the cap, with full jitter`(attempt: Int16)

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct SettlementTests {
     private let now: Int64 = 1_800_000_000_000_000

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct SettlementWritingTests {
     /// - Parameter isRest: A first part of the claim is settled.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What a gateway writes as a timestamp may be anything.
 @Suite struct TimeOfDeathTests {

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonPostgres
 import TestSupport
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Settling, and all other ways in which jobs come back.
 extension Difference {

@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import TestSupport
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A database and its model, which are told the same.
 struct Difference {

@@ -5,7 +5,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The model of the database does what the database does: the same operations by chance on both, and all tables compared
 /// after each.

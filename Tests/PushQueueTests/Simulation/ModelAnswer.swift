@@ -1,6 +1,6 @@
 import ApplePush
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 extension ClaimAnswer {
     /// The answer that a worker reads of the model's claim.

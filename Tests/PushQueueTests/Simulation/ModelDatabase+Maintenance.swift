@@ -1,4 +1,4 @@
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What one worker of the fleet does at a time, and feedback passes.
 extension ModelDatabase {

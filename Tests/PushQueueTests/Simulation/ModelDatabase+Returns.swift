@@ -1,4 +1,4 @@
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonPostgres
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.

@@ -1,6 +1,6 @@
 import ApplePush
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The order of updates of Live Activities.
 extension ModelDatabase {

@@ -1,6 +1,6 @@
 import CarillonIO
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What PostgreSQL does with the statements of workers, as values: the tables, a clock that an administrator may set, and
 /// what a crash takes away. `DifferentialTests` holds it against the real one.

@@ -1,4 +1,4 @@
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The tables of a database, and the numbers it would give next.
 struct ModelTables: Equatable {

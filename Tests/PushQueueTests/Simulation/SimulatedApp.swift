@@ -1,6 +1,6 @@
 import CarillonTLS
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The apps of a simulation.
 enum SimulatedApp {

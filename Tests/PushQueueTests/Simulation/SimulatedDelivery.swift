@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A batch on its way to the gateway, in two turns, as streams become free. What has not been sent when the permit ends is
 /// safe.

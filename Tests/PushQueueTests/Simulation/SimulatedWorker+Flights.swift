@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Doing what flights need, with the models of the database and the gateway.
 extension SimulatedWorker {

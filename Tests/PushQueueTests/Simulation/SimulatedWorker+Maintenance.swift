@@ -1,6 +1,6 @@
 import CarillonIO
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// What a worker does again and again beside sending.
 extension SimulatedWorker {

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A worker's process: the shell round a `WorkerState`, with a simulated database, gateway and clock.
 ///

@@ -1,6 +1,6 @@
 import ApplePush
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// The invariants of `faults.md`, checked when a run is over.
 extension Simulation {

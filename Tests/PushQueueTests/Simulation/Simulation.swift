@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// A fleet of workers, a database and a gateway in one thread and no time at all. Everything that happens follows from the
 /// seed.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// Thousands of ways in which things can go wrong at the same time, more with `CARILLON_SIMULATION_RUNS`. A seed that fails
 /// is printed, and one seed alone is run by `CARILLON_SIMULATION_SEED=… swift test --filter SimulationTests`.

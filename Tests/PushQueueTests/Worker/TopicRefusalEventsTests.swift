@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct TopicRefusalEventsTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)

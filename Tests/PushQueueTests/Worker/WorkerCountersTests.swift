@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import Testing
 
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct WorkerCountersTests {
     private func settlement(_ reason: Int) -> Settlement {

@@ -1,6 +1,6 @@
 package import ApplePushSimulator
 package import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 extension PostgresConnection {
     /// Adds an app that sends to a simulator with a push certificate of the simulator's authority.

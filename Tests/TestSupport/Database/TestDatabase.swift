@@ -1,5 +1,5 @@
 package import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// A database for one test, in the cluster that all tests of the process share, and a session in it. The database is
 /// dropped when the body of `with` ends.

@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 
 /// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {

@@ -1,6 +1,6 @@
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 
 extension Command {
     static let appShow = Command(

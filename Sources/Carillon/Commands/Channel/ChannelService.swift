@@ -1,6 +1,6 @@
 import ApplePush
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Apple's channel service for one app, for the time of a command.
 struct ChannelService {

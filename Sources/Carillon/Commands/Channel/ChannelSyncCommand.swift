@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 extension Command {
     static let channelSync = Command(

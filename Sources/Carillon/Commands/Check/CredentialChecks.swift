@@ -1,6 +1,6 @@
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Checks that each credential can be read, that its key fits, and how long it is valid.
 struct CredentialChecks {

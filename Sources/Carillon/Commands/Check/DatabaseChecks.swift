@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import FoundationEssentials
-import PushQueue
 
 /// Checks the database: the server, the schema, and whether this user can do a worker's work.
 struct DatabaseChecks {

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Checks that the gateway of each app can be reached and trusted with the app's credential. Sends nothing.
 struct GatewayChecks {

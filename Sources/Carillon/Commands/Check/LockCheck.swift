@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Finds sessions whose locks block workers or applications.
 struct LockCheck {

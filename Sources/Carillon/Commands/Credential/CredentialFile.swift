@@ -1,5 +1,5 @@
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 
 /// Reads credential files in any of the usual formats, and returns the strings that are stored.
 struct CredentialFile {

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 
 extension Command {
     static let credentialImport = Command(

@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 extension Command {
     static let credentialList = Command(

@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 extension StoredCredential {
     /// What it is, for people.

@@ -1,7 +1,7 @@
 import ApplePush
 import ApplePushSimulator
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 struct DemoDatabase: Sendable {
     static let tokensPerList = 500

@@ -1,8 +1,8 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import Glibc
-import PushQueue
 
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
 final class DemoFleet: Sendable {

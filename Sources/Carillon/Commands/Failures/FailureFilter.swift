@@ -1,6 +1,6 @@
 import ApplePush
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Selects the failures that a command is about.
 struct FailureFilter {

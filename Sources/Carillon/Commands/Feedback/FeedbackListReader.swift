@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// Reads legacy feedback lists for a command, and writes their entries into the table.
 struct FeedbackListReader: Sendable {

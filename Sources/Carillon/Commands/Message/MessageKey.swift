@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// The message that a command is about: an id, or the caller's own reference.
 struct MessageKey {

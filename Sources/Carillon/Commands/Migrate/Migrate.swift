@@ -1,6 +1,6 @@
 import CarillonPostgres
+import CarillonPushQueue
 import FoundationEssentials
-import PushQueue
 
 extension Command {
     static let migrateUp = Command(

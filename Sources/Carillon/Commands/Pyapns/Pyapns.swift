@@ -1,6 +1,6 @@
 import CarillonIO
+import CarillonPushQueue
 import CarillonWeb
-import PushQueue
 
 extension Command {
     static let pyapns = Command(

@@ -1,6 +1,6 @@
 import CarillonIO
+import CarillonPushQueue
 import CarillonWeb
-import PushQueue
 import Synchronization
 
 /// The log of the service. What a client can cause at every request is logged at once and then once a minute, with the number

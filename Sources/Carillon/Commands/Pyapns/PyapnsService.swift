@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 /// The methods of pyapns.
 struct PyapnsService: Sendable {

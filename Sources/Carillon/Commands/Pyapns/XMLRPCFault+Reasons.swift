@@ -1,5 +1,5 @@
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 
 extension XMLRPCFault {
     static let doubt = "It is unknown whether the call took effect: notifications may have been enqueued."

@@ -1,5 +1,5 @@
 import CarillonIO
-import PushQueue
+import CarillonPushQueue
 
 /// Writes the registrations of a file into the database. While one batch is written, the next is read; no more than
 /// these two are in memory.

@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 /// Reads registrations from the bytes of a CSV file, with or without a header. A list of tokens, one a line, is a CSV
 /// file without a header.

@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import FoundationEssentials
-import PushQueue
 
 extension Command {
     static let tokensImport = Command(

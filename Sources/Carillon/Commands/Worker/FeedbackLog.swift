@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 struct FeedbackLog: Sendable {
     let log: Log

@@ -1,8 +1,8 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonWeb
-import PushQueue
 
 extension Command {
     static let worker = Command(

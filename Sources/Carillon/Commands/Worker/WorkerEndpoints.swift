@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
+import CarillonPushQueue
 import CarillonWeb
-import PushQueue
 
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {

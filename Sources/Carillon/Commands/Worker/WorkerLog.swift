@@ -1,4 +1,4 @@
-import PushQueue
+import CarillonPushQueue
 
 struct WorkerLog: Sendable {
     let log: Log

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonPostgres
+import CarillonPushQueue
 import Glibc
-import PushQueue
 
 extension WorkerOptions {
     /// The options that the initializers below read.

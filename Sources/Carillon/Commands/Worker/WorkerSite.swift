@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 import Synchronization
 
 /// One of the databases that the program serves: its worker, and the worker's state.

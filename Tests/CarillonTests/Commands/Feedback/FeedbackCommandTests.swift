@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import Glibc
-import PushQueue
 import TestSupport
 import Testing
 

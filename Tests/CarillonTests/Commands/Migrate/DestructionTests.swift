@@ -1,7 +1,7 @@
 import ApplePushSimulator
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
-import PushQueue
 import TestSupport
 import Testing
 

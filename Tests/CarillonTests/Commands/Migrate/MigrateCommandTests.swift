@@ -1,6 +1,6 @@
 import CarillonIO
 import CarillonPostgres
-import PushQueue
+import CarillonPushQueue
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Carillon
 @testable import CarillonPostgres
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 @Suite struct TokenReaderTests {
     /// The rows that a text of a header and these lines would give.

@@ -1,6 +1,6 @@
 @testable import Carillon
 @testable import CarillonPostgres
-@testable import PushQueue
+@testable import CarillonPushQueue
 
 /// All that a reader makes of a text.
 struct TokenReading: Equatable {

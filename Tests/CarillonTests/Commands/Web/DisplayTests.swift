@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonPushQueue
 import CarillonWeb
-import PushQueue
 import TestSupport
 import Testing
 

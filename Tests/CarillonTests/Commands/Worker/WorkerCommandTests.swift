@@ -1,9 +1,9 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonTLS
 import Glibc
-import PushQueue
 import TestSupport
 import Testing
 
