@@ -48,7 +48,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.stray_channels TO carillon_work
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Content that another worker keeps at the same time is added to.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
-GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
+GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
 -- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
@@ -72,8 +72,8 @@ TO carillon_worker;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    sweep_channels, paused,
-    paused_reason, max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
+    sweep_channels, paused, paused_reason, max_rate, max_attempts, reap_bad_tokens, collapse_unknown, created_at, updated_at)
+    ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
     carillon.channels, carillon.stray_channels

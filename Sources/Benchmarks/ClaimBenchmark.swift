@@ -50,7 +50,7 @@ struct ClaimBenchmark {
     /// The statement with pgbench's variables in place of its parameters. The deletion is what a settlement does first: the row
     /// of the claim is deleted, and the commit is on the disk before it is answered.
     private func script(app: Int32, worker: Int, lowest: Int, times: Int) -> String {
-        let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes"]
+        let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes", "collapses"]
         var statement = ClaimAnswer.statement.sql
         for (place, name) in values.enumerated().reversed() {
             statement = statement.replacing("$\(place + 1)", with: ":\(name)")
@@ -62,6 +62,7 @@ struct ClaimBenchmark {
             \\set rows \(claim)
             \\set pushes \(claim)
             \\set bytes 1000000
+            \\set collapses false
             \\set floor \(lowest) + :client_id * \(times * claim) + :turn * \(claim)
             \(statement);
             DELETE FROM carillon.inflight f WHERE f.app_id = :app AND f.id = currval('carillon.inflight_id_seq');

@@ -16,6 +16,15 @@ import Testing
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
     }
 
+    /// A claim of a worker without a row of `workers`.
+    private static let claim = """
+        WITH gone AS (DELETE FROM carillon.messages RETURNING *)
+        INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+        SELECT 99, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
+            g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
+            g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g
+        """
+
     /// Whether the key is free, and what is said of the message.
     private static func end(_ queue: Queue) async throws -> [String] {
         try await queue.database.rows(
@@ -62,11 +71,7 @@ import Testing
             try await Self.enqueue(queue, ", dedupe_key => 'k'")
             try await queue.database.run(
                 """
-                WITH gone AS (DELETE FROM carillon.messages RETURNING *)
-                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 99, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
-                    g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
-                    g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g;
+                \(Self.claim);
                 SELECT carillon.take_over(99);
                 SELECT carillon.cancel(1)
                 """
@@ -94,6 +99,55 @@ import Testing
             try await Self.becomeDue(queue)
             try await queue.drain()
             #expect(try await Self.end(queue) == [expected])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `what may have arrived is sent again with its identity as collapse id, if the app wants that`(isOn: Bool)
+        async throws
+    {
+        try await Queue.with { queue in
+            try await queue.database.run(
+                """
+                UPDATE carillon.apps SET collapse_unknown = \(isOn);
+                SELECT carillon.enqueue('app', '{aa,bb}', 'x'), carillon.enqueue('app', '{cc}', 'x', collapse_id => 'own'),
+                    carillon.enqueue('app', '{dd}', 'x')
+                """
+            )
+            let first = RecordedBackend { $0 == "dd" ? .rejected(503, "ServiceUnavailable") : .unknown }
+            try await queue.drain(first)
+            #expect(first.sent.map(\.collapseID) == [nil, nil, "own", nil])
+            try await Self.becomeDue(queue)
+            let second = RecordedBackend()
+            try await queue.drain(second)
+            let ids = Dictionary(uniqueKeysWithValues: second.sent.map { ($0.token, $0) })
+            for token in ["aa", "bb"] {
+                #expect(ids[token]?.collapseID == (isOn ? ids[token]?.id.description : nil))
+            }
+            #expect(ids["cc"]?.collapseID == "own" && ids.keys.contains("dd") && ids["dd"]?.collapseID == nil)
+            #expect(first.sent.map(\.id) == second.sent.sorted { $0.token < $1.token }.map(\.id))
+        }
+    }
+
+    @Test func `a push whose worker died, and that was then given back unsent, still gets its collapse id`()
+        async throws
+    {
+        try await Queue.with { queue in
+            try await queue.database.run("UPDATE carillon.apps SET collapse_unknown = true")
+            try await Self.enqueue(queue)
+            try await queue.database.run(
+                """
+                \(Self.claim);
+                SELECT carillon.take_over(99)
+                """
+            )
+            try await queue.drain(RecordedBackend { _ in .rejected(429, "TooManyProviderTokenUpdates") })
+            try await queue.database.run("DELETE FROM carillon.holds")
+            try await Self.becomeDue(queue)
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(backend.sent.map(\.collapseID) == backend.sent.map { $0.id.description })
+            #expect(backend.sent.count == 1)
         }
     }
 

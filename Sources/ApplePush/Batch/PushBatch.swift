@@ -116,6 +116,25 @@ public struct PushBatch: Sendable {
         return headings.count - 1
     }
 
+    /// Adds a message like that of a heading, with the identity of a push as its collapse id.
+    package mutating func addHeading(like heading: Int, collapsing id: PushID) -> Int {
+        let model = headings[heading]
+        let usual = fields[Int(model.fields)]
+        let start = bytes.count
+        id.write(into: &bytes)
+        fields.append(
+            Fields(
+                topic: usual.topic,
+                collapseID: Extent(start: UInt32(start), count: UInt32(bytes.count - start)),
+                expiration: usual.expiration,
+                priority: usual.priority,
+                pushType: usual.pushType
+            )
+        )
+        headings.append(Heading(payload: model.payload, fields: Int32(fields.count - 1)))
+        return headings.count - 1
+    }
+
     /// The heading that was added last, if it has this payload and these fields.
     package func lastHeading(payload: RawSpan, fields: Int32) -> Int? {
         guard let last = headings.last, last.fields == fields, holds(payload, at: last.payload) else { return nil }

@@ -118,6 +118,10 @@ extension Option {
         .help(
             "Also delete tokens that fail as BadDeviceToken, unless most pushes fail with it, as in the wrong environment."
         )
+    static let collapseUnknown = Option("collapse-unknown", .flag)
+        .help(
+            "Send a push whose outcome is unknown again with its apns-id as collapse id, unless it has a collapse id."
+        )
 
     // send
     static let app = Option("app", .text("APP")).help("The name of the app.")

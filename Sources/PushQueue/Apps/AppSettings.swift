@@ -23,6 +23,8 @@ package struct AppSettings: Equatable, Sendable {
     package var maxAttempts: Int32 = 10
     /// Also delete tokens that fail as BadDeviceToken.
     package var reapsBadTokens = false
+    /// A push of unknown outcome is sent again with its `apns-id` as collapse id.
+    package var collapsesUnknown = false
 
     package init(name: String) { self.name = name }
 }

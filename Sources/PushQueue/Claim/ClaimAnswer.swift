@@ -31,6 +31,9 @@ extension ClaimAnswer {
     /// Rows that three workers have died with are in quarantine: claimed apart from all others, a few at a time, and one such
     /// claim for each worker. Other rows behind them may be claimed meanwhile. The kind of the first row decides which are
     /// claimed.
+    ///
+    /// With `$8`, the jobs without a collapse id are marked whose message has an attempt of unknown outcome. Each row is looked
+    /// up only if the app has such messages.
     package static let statement = Statement(
         "claim",
         """
@@ -80,20 +83,38 @@ extension ClaimAnswer {
         )
         SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
             NULL::text, NULL::text, NULL::text, NULL::smallint, k.quarantined::integer::bigint, NULL::bigint, k.claimed_at,
-            NULL::json[] FROM kept k
+            NULL::json[], NULL::boolean FROM kept k
         UNION ALL
         SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
             p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
-            p.created_at, p.payloads FROM picked p
+            p.created_at, p.payloads, CASE WHEN $8 AND EXISTS (SELECT FROM carillon.unknown_outcomes o WHERE o.app_id = $1)
+                AND coalesce(p.collapse_id, '') = '' AND EXISTS (SELECT FROM carillon.unknown_outcomes u
+                    WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
+        FROM picked p
         UNION ALL
         (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL,
-            NULL
+            NULL, NULL
         FROM fitting f WHERE NOT f.fits ORDER BY f.id LIMIT 1)
         """
     )
 
-    package static func parameters(_ plan: ClaimPlan, worker: Int64, mostBytes: Int32) -> Parameters {
-        Parameters(plan.lane.app, plan.lane.number, plan.floor, worker, plan.rows, plan.pushes, mostBytes)
+    /// - Parameter collapsesUnknown: The answer marks the jobs whose pushes get a collapse id because they may have arrived.
+    package static func parameters(
+        _ plan: ClaimPlan,
+        worker: Int64,
+        mostBytes: Int32,
+        collapsesUnknown: Bool = false
+    ) -> Parameters {
+        Parameters(
+            plan.lane.app,
+            plan.lane.number,
+            plan.floor,
+            worker,
+            plan.rows,
+            plan.pushes,
+            mostBytes,
+            collapsesUnknown
+        )
     }
 
     /// - Parameter app: nil: the database has no such app.
@@ -169,6 +190,7 @@ extension ClaimedJobs {
                 )
             }
         }
+        if try !rows.isNull(row, .mayHaveArrived) { collapse() }
         try readPayload(rows, row)
         seen.begin()
         try rows.forEachElement(row, .tokens) { token in
@@ -225,4 +247,5 @@ extension Rows.Column {
     fileprivate static var broadcast: Self { .place(13) }
     fileprivate static var createdAt: Self { .place(14) }
     fileprivate static var payloads: Self { .place(15) }
+    fileprivate static var mayHaveArrived: Self { .place(16) }
 }

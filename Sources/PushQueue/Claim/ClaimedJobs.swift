@@ -83,6 +83,8 @@ package struct ClaimedJobs: Sendable {
         var content = Content.heading(0)
         /// How many tokens were read.
         var tokens = 0
+        /// Each push has its identity as collapse id.
+        var collapses = false
     }
 
     /// What a push has as its payload.
@@ -176,6 +178,9 @@ package struct ClaimedJobs: Sendable {
         )
     }
 
+    /// A push of the job that was begun last may have arrived before: each gets its identity as collapse id.
+    mutating func collapse() { current.collapses = true }
+
     /// Adds the payload for all tokens of the job that was begun last. Nil: it has none.
     mutating func add(payload: RawSpan?) {
         current.content = content(payload)
@@ -212,6 +217,7 @@ package struct ClaimedJobs: Sendable {
         switch content {
         case .heading(let heading) where current.refusal == nil && form != .malformed:
             jobs[last].pushes += 1
+            let heading = current.collapses ? batch.addHeading(like: heading, collapsing: id) : heading
             batch.addPush(token: token, heading: heading, id: id, isMalformed: false)
         case .heading:
             refuse(token, id, because: current.refusal ?? .malformedToken)

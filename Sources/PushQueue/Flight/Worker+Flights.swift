@@ -76,7 +76,12 @@ extension Worker {
         guard let connection else { return .claimFailed(wasTooLarge: false) }
         let app: RoutedApp? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
         let installation = state.installation
-        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: options.mostBytes)
+        let parameters = ClaimAnswer.parameters(
+            plan,
+            worker: worker,
+            mostBytes: options.mostBytes,
+            collapsesUnknown: app?.row.settings.collapsesUnknown ?? false
+        )
         do throws(PostgresError) {
             return .claimed(
                 try await ask(connection, ClaimAnswer.statement, parameters) { rows in

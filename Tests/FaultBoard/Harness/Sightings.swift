@@ -25,9 +25,10 @@ struct Sightings {
         if one.payload != other.payload { return "another body" }
         if one.topic != other.topic { return "another topic" }
         if one.pushType != other.pushType || one.priority != other.priority { return "another push type or priority" }
-        if one.expiration != other.expiration || one.collapseID != other.collapseID {
-            return "another expiration or collapse id"
-        }
+        if one.expiration != other.expiration { return "another expiration" }
+        // With collapse_unknown, a push gets its identity as collapse id when it is sent again.
+        let isCollapsed = other.collapseID == nil && one.collapseID == one.apnsID
+        if one.collapseID != other.collapseID, !isCollapsed { return "another collapse id" }
         return nil
     }
 

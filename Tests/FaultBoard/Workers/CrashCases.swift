@@ -1,3 +1,4 @@
+import ApplePushSimulator
 import CarillonIO
 import Testing
 
@@ -13,6 +14,25 @@ import Testing
             let audit = try await scene.finish(duplicates: duplicates)
             // Exactly the pushes are sent again that the gateway had accepted without a commit.
             if point == .beforeCommit { #expect(audit.duplicates == duplicates) }
+        }
+    }
+
+    @Test
+    func
+        `W1: what may have arrived before a worker was killed is sent again with a collapse id, if the app wants that`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.client.run("UPDATE carillon.apps SET collapse_unknown = true")
+            let duplicates = try await scene.crash(at: .beforeCommit)
+            try await scene.fleet.started()
+            let audit = try await scene.finish(duplicates: duplicates)
+            #expect(audit.duplicates > 0)
+            var seen: Set<String> = []
+            for delivery in scene.record.deliveries {
+                let isFirst = seen.insert(delivery.token).inserted
+                #expect(delivery.collapseID == (isFirst ? nil : delivery.apnsID))
+            }
         }
     }
 

@@ -39,7 +39,7 @@ extension App: JSONConvertible {
             "channel_gateway": self.channelGateway, "sweep_channels": self.sweepsChannels,
             "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
-            "reap_bad_tokens": self.reapsBadTokens,
+            "reap_bad_tokens": self.reapsBadTokens, "collapse_unknown": self.collapsesUnknown,
         ]
     }
 }

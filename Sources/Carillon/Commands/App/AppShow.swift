@@ -82,6 +82,7 @@ private struct AppView: JSONConvertible {
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),
             ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),
+            ("collapse-unknown", app.collapsesUnknown ? "yes" : "no"),
             (
                 "waiting",
                 status.map {

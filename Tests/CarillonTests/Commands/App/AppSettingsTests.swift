@@ -35,7 +35,8 @@ import Testing
                 "3",
                 "--feedback-gateway",
                 "localhost:2196",
-                "--reap-bad-tokens"
+                "--reap-bad-tokens",
+                "--collapse-unknown"
             )
             #expect(set.status == 0 && set.output == "Changed the app store.\n")
             let show = try await shop.run("app", "show", "store")
@@ -50,6 +51,7 @@ import Testing
             }
             let json = try await shop.run("app", "show", "store", "--json").output
             #expect(json.contains("\"max_rate\":500") && json.contains("\"reap_bad_tokens\":true"))
+            #expect(json.contains("\"collapse_unknown\":true"))
             #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
         }
     }
