@@ -122,7 +122,7 @@ COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 -- row of apps changes.
 CREATE TABLE carillon.holds (
     app_id      integer PRIMARY KEY,
-    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates or setting
+    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
     reason      text NOT NULL,
     since       timestamptz NOT NULL DEFAULT now(),
     seen_at     timestamptz NOT NULL DEFAULT now(),

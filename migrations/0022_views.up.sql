@@ -73,7 +73,7 @@ WHERE NOT EXISTS (
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates or setting';
+COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
 COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
 COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the app is tried again';
@@ -144,7 +144,7 @@ COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certific
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
 COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
-    'why it cannot send: connection, credential, provider_token, token_updates or setting';
+    'why it cannot send: connection, credential, provider_token, token_updates, setting or database';
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS

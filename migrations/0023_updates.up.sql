@@ -4,7 +4,7 @@
 -- a token. Callers only insert: a row for each update that is not sent yet. Workers only upsert: a row for each token,
 -- with the update that was sent last and its timestamp. So no caller ever waits for another, or for a worker.
 --
--- A token here may also stand for something else that is updated, such as a channel.
+-- What is published to a channel is ordered in the same way: its token stands for the channel.
 
 -- Updates that no worker has sent yet.
 CREATE TABLE carillon.activity_updates (
@@ -18,9 +18,9 @@ ALTER TABLE carillon.activity_updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_updates IS
-    'Updates of Live Activities that are not sent yet, a row a token. update_activity and end_activity write it.';
+    'Updates of Live Activities that are not sent yet, a row a token. update_activity, end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
 COMMENT ON COLUMN carillon.activity_updates.due_at IS
     'when it was enqueued, or its run_at: only an update that is due replaces an older one';
@@ -41,7 +41,7 @@ ALTER TABLE carillon.activity_stamps SET (
 );
 COMMENT ON TABLE carillon.activity_stamps IS 'The update of each Live Activity that was sent last, a row a token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
 COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
 COMMENT ON COLUMN carillon.activity_stamps.highest IS

@@ -209,7 +209,7 @@ CREATE TYPE carillon.publication AS (
     relevance_score double precision,
     sound           text,
     aps             jsonb,
-    stamp           timestamptz,
+    apns_timestamp  timestamptz,
     priority        bigint,
     expires_at      timestamptz,
     run_at          timestamptz,
@@ -231,9 +231,10 @@ DECLARE
     refusal carillon.refusal := answer.refusal;
     made carillon.draft;
     m carillon.message_arguments;
-    stamp CONSTANT timestamptz := coalesce(p.stamp, clock_timestamp());
     -- Apple stores a message for eight hours at most.
     storage CONSTANT interval := interval '8 hours';
+    token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
+    size integer;
     id bigint;
     holder bigint;
 BEGIN
@@ -253,8 +254,8 @@ BEGIN
         refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
     ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
         refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(stamp) OR stamp < timestamptz 'epoch' THEN
-        refusal := carillon.refusal('timestamp', 'a time from 1970 on', quote_literal(stamp));
+    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970 began', quote_literal(p.apns_timestamp));
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');
@@ -264,10 +265,10 @@ BEGIN
         refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
     ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
         refusal := carillon.refusal('aps', 'members that no argument has', p.aps::text,
-            'Use the arguments timestamp, event, content_state and dismissal_date.');
+            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
     ELSE
         m.app := p.app;
-        m.aps := jsonb_build_object('timestamp', floor(extract(epoch FROM stamp))::bigint, 'event', p.event)
+        m.aps := jsonb_build_object('event', p.event)
             || CASE WHEN p.content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', p.content_state) END
             || CASE WHEN p.dismissal_date IS NULL THEN '{}'
                 ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
@@ -294,9 +295,13 @@ BEGIN
         m.push_type := 'voip';
         made := carillon.draft(m);
         refusal := made.refusal;
-        IF refusal.argument = 'aps' AND refusal.code = '54000' THEN
+        -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+        made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
+            || substr(made.payload, 9);
+        size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > 5120 THEN
             refusal := carillon.refusal('content_state', 'what makes a payload of 5120 bytes at most',
-                format('one of %s bytes', octet_length(made.payload)), NULL, '54000');
+                format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;
     IF refusal.hint IS NOT NULL THEN
@@ -318,8 +323,8 @@ BEGIN
             RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
     END IF;
-    PERFORM carillon.store(id, ARRAY[encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex')], NULL, m, made,
-        coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], greatest(clock_timestamp(), p.run_at));
     RETURN id;
 END
 $$;
@@ -331,14 +336,14 @@ CREATE FUNCTION carillon.publish(
     app text, channel text, content_state jsonb DEFAULT NULL, event text DEFAULT 'update',
     alert anycompatible DEFAULT NULL, stale_date timestamptz DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
     relevance_score double precision DEFAULT NULL, sound text DEFAULT NULL, aps jsonb DEFAULT NULL,
-    "timestamp" timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
     on_duplicate text DEFAULT 'null'
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit_publication(ROW(app, channel, content_state, event, alert::pg_catalog.text,
-        pg_catalog.pg_typeof(alert), stale_date, dismissal_date, relevance_score, sound, aps, "timestamp", priority,
+        pg_catalog.pg_typeof(alert), stale_date, dismissal_date, relevance_score, sound, aps, apns_timestamp, priority,
         expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate)::carillon.publication)
 $$;
 COMMENT ON FUNCTION carillon.publish IS

@@ -43,8 +43,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, c
     carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
-GRANT SELECT, UPDATE, DELETE ON carillon.channels TO carillon_worker;
-GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.stray_channels TO carillon_worker;
+GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
+TO carillon_worker;
+GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.stray_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Content that another worker keeps at the same time is added to.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;

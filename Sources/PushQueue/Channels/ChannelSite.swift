@@ -9,8 +9,8 @@ package struct ChannelSite: Sendable {
     package let topic: String
     /// Remove channels that this database does not know, a day after they were first seen.
     package let sweepsChannels: Bool
-    private let gateway: Gateway
-    private let credential: Credential
+    package let gateway: Gateway
+    package let credential: Credential
 
     /// The site of each app, or why its channels cannot be managed. Provider tokens are those of the fleet.
     package static func read(

@@ -1,10 +1,10 @@
 import ApplePush
 
-/// Updates of Live Activities: which of them are sent, and the time in their payloads.
+/// Updates of Live Activities and channels: which of them are sent, and the time in their payloads.
 extension ClaimedJobs {
     /// The places of their pushes in the batch.
     var updates: [Int32] {
-        batch.pushes.indices.filter { batch.pushType(of: $0) == .liveActivity }.map { Int32($0) }
+        batch.pushes.indices.filter { batch.pushType(of: $0).isUpdate }.map { Int32($0) }
     }
 
     /// The job of each push of the batch.

@@ -62,7 +62,7 @@ package struct ClaimedJobs: Sendable {
     var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
     package internal(set) var batch = PushBatch()
-    /// There are pushes of Live Activities to send, whose order a worker has to ask for.
+    /// There are updates to send, whose order a worker has to ask for.
     private(set) var hasUpdates = false
     /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
@@ -166,7 +166,7 @@ package struct ClaimedJobs: Sendable {
         jobs.append(job)
         jobs[jobs.count - 1].firstPush = Int32(batch.count)
         guard refusal == nil, !current.hasExpired else { return }
-        if pushType == .liveActivity { hasUpdates = true }
+        if pushType?.isUpdate == true { hasUpdates = true }
         current.pushType = pushType ?? .alert
         current.fields = batch.addFields(
             topic: topic,

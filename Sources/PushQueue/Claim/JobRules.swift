@@ -25,7 +25,7 @@ enum JobRules {
     /// Why a payload cannot be sent; nil for the payload: there is none.
     static func refusal(of payload: RawSpan?, _ pushType: PushType) -> LocalReason? {
         guard let payload else { return .payloadEmpty }
-        let growth = pushType == .liveActivity && SendingTime.isAsked(in: payload) ? SendingTime.growth : 0
+        let growth = pushType.isUpdate && SendingTime.isAsked(in: payload) ? SendingTime.growth : 0
         if payload.byteCount + growth > pushType.payloadLimit { return .payloadTooLarge }
         return isObject(payload) ? nil : .malformedPayload
     }

@@ -10,7 +10,7 @@ struct Flight: Sendable {
     private enum Stage {
         case claiming
         /// Asks for the order of the updates at these places of the batch.
-        case ordering(HeldClaim, [Int32])
+        case ordering(HeldClaim, [Int32], refusals: Int)
         /// Waits for a turn at the app's rate, or for the start of the turn it was given.
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
@@ -49,7 +49,7 @@ struct Flight: Sendable {
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
         case .claiming: claimed(event, &state, now)
-        case .ordering(let claim, let updates): ordered(claim, updates, event, &state, now)
+        case .ordering(let claim, let updates, let refusals): ordered(claim, updates, refusals, event, &state, now)
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
         case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
@@ -101,17 +101,20 @@ struct Flight: Sendable {
     private mutating func order(
         _ claim: HeldClaim,
         _ updates: [Int32],
+        refusals: Int = 0,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
         guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
-        stage = .ordering(claim, updates)
+        stage = .ordering(claim, updates, refusals: refusals)
         return .order(claim.jobs, updates)
     }
 
+    /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent in a wrong order.
     private mutating func ordered(
         _ claim: HeldClaim,
         _ updates: [Int32],
+        _ refusals: Int,
         _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
@@ -132,9 +135,14 @@ struct Flight: Sendable {
             log(.stale(claim: claim.jobs.id))
             state.stoppedWaiting(app)
             return end(claim, &state)
-        case .waited: return order(claim, updates, &state, now)
+        case .waited: return order(claim, updates, refusals: refusals, &state, now)
         case .failed(let error):
-            let step = order(claim, updates, &state, now)
+            let refusals = error.isTransient ? refusals : refusals + 1
+            guard refusals < SettlementWriting.tries else {
+                if let event = state.cannotOrder(app, error, at: now) { log(event) }
+                return proceed(claim, hasTurn: false, &state, now)
+            }
+            let step = order(claim, updates, refusals: refusals, &state, now)
             guard case .order = step else { return step }
             return again(after: error, step, &state)
         default: return proceed(claim, hasTurn: false, &state, now)

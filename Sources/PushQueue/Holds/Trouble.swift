@@ -13,6 +13,8 @@ package struct Trouble: Error, Equatable, Sendable {
         case tokenUpdates = "token_updates"
         /// The app has no credential, or no valid gateway.
         case setting
+        /// PostgreSQL refuses to order the app's updates.
+        case database
     }
 
     package let kind: Kind
@@ -28,7 +30,7 @@ package struct Trouble: Error, Equatable, Sendable {
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
-        case .connection, .setting: false
+        case .connection, .setting, .database: false
         }
     }
 

@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import CarillonPostgres
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
@@ -41,6 +42,11 @@ extension WorkerState {
             notes.add(.status(of: certificate, status, error: trouble.message, stopsMinting: stopsMinting))
         }
         return .trouble(app: id, name: app.name, trouble, heldFor: wait)
+    }
+
+    /// PostgreSQL rejects the question in which order updates of the app are sent.
+    mutating func cannotOrder(_ app: Int32, _ error: PostgresError, at now: MonotonicInstant) -> WorkerEvent? {
+        hold(app, for: Trouble(.database, "PostgreSQL cannot order the app's updates: \(error.message)"), at: now)
     }
 
     /// The gateway has answered pushes of the app.

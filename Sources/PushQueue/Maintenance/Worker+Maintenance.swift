@@ -13,6 +13,7 @@ extension Worker {
             } catch {
                 failed(error, on: connection)
             }
+            state.triedTasks.insert(task.name)
         }
     }
 

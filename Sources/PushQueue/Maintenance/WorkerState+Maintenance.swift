@@ -28,9 +28,12 @@ extension WorkerState {
 
     /// A request for a channel is answered soon, while somebody may wait for it; not so after a failure.
     var channelWait: Duration? {
-        if options.once { return nil }
+        if options.once { return triedTasks.contains(.channels) ? nil : .zero }
         return begunTasks.contains(.channels) ? Self.waitAfterFailure : .seconds(1)
     }
+
+    /// With `once`, channels that were requested are made before the worker ends.
+    var isDoneOnce: Bool { options.once && triedTasks.contains(.channels) }
 
     /// Counts as failed until it reports completion.
     mutating func began(_ task: MaintenanceTask.Name) { begunTasks.insert(task) }

@@ -58,7 +58,7 @@ extension WorkerState {
             return polling.foundWork(after: cost, isBusy: inFlight > 0)
         }
         let isAllDue = returnsDue.map { $0 <= look.began } ?? true
-        if look.wasIdle, options.once, isAllDue, !watch.hasSuspects, phase == .working { phase = .drained }
+        if look.wasIdle, isDoneOnce, isAllDue, !watch.hasSuspects, phase == .working { phase = .drained }
         return polling.foundNothing(after: cost, using: &random)
     }
 

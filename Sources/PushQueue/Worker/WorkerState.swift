@@ -57,6 +57,8 @@ struct WorkerState: Sendable {
     var isReadingFeedback = false
     /// Tasks of the fleet that this worker has begun. They count as failed until they report completion.
     var begunTasks: Set<MaintenanceTask.Name> = []
+    /// Tasks that have run, well or not.
+    var triedTasks: Set<MaintenanceTask.Name> = []
     /// How long the latest sweep took.
     var sweepCost = Duration.zero
 

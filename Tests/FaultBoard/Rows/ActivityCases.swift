@@ -90,6 +90,22 @@ import Testing
         }
     }
 
+    @Test func `P15: while a rate holds sending back, updates that arrive faster collapse`() async throws {
+        try await Scene.with { scene in
+            let (count, rate) = (Board.sized(2000, full: 10_000), 20)
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = \(rate)")
+            try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
+            let clock = ContinuousClock()
+            let time = try await clock.measure { try await Self.enqueue(1...count, in: scene) }
+            try await Self.end(scene)
+            // What the rate let through meanwhile, what it lets through at once, and then one push for each activity. A worker
+            // may hold two claims whose order it has asked for.
+            let seconds = Int(time.components.seconds) + 1
+            #expect(scene.record.requests <= rate * (seconds + 1) + 3 * Self.activities, "\(seconds) s")
+            try await Self.check(scene, upTo: count)
+        }
+    }
+
     @Test func `P15: a worker that dies with updates in flight leaves their order intact`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ac=503:ServiceUnavailable*3")] }) { scene in
             let count = Board.sized(1000, full: 5000)

@@ -23,8 +23,10 @@ import Testing
             Self.rights("delete", on: Self.queue + " tokens")
         )
         .union([
-            "update channels", "delete channels", "insert stray_channels", "update stray_channels",
-            "delete stray_channels",
+            "delete channels", "update channels.state", "update channels.channel_id", "update channels.created_at",
+            "update channels.last_error", "update channels.attempts", "update channels.is_asked",
+            "update channels.next_try_at", "delete stray_channels", "insert stray_channels.app_id",
+            "insert stray_channels.channel_id", "insert stray_channels.is_ours", "update stray_channels.is_ours",
             "update failed_messages.tokens", "update failed_messages.payloads",
             "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
             "update apps.feedback_error",

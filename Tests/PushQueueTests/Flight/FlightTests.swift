@@ -240,6 +240,25 @@ import Testing
         #expect(third.tell(.abandoned) == "give back")
     }
 
+    @Test func `a claim whose updates PostgreSQL rejects to order three times goes back, and its app is held`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(2, areUpdates: true)
+        for _ in 0..<2 {
+            #expect(scene.tell(.failed(refused)) == "wait")
+            #expect(scene.tell(.waited) == "order 2")
+        }
+        #expect(scene.tell(.failed(short)) == "wait")
+        #expect(scene.tell(.waited) == "order 2")
+        #expect(scene.tell(.failed(refused)) == "give back")
+        #expect(scene.tell(.released) == "end")
+        guard case .trouble(app: 1, _, let trouble, _) = scene.events.last else {
+            Issue.record("\(scene.events)")
+            return
+        }
+        #expect(trouble.kind == .database && trouble.message.contains("violates a constraint"))
+        #expect(scene.state.isIdle && scene.state.inFlight == 0)
+    }
+
     @Test func `a row that is too large is split after the rest of its claim`() throws {
         var scene = try Scene()
         #expect(scene.claimed(1, large: 1001) == "deliver 1")

@@ -114,7 +114,7 @@ import Testing
             try await ready(database)
             let id = try await database.value(
                 """
-                carillon.publish('demo', 'r', '{"score": 1}', stale_date => '2100-01-01Z', reference => 'm', "timestamp" => '2026-01-01Z')
+                carillon.publish('demo', 'r', '{"score": 1}', stale_date => '2100-01-01Z', reference => 'm', apns_timestamp => '2026-01-01Z')
                 """
             )
             #expect(
@@ -124,7 +124,7 @@ import Testing
                     FROM carillon.messages
                     """
                 ) == [
-                    #"(\#(id ?? ""),1,"{""aps"":{""stale-date"":4102444800,""event"":""update"",""timestamp"":1767225600,""content-state"":{""score"":1}}}",channel,5,,m,QUJDREVGR0hJSktMTU5PUA==)"#
+                    #"(\#(id ?? ""),1,"{""aps"":{""timestamp"":1767225600,""stale-date"":4102444800,""event"":""update"",""content-state"":{""score"":1}}}",channel,5,,m,QUJDREVGR0hJSktMTU5PUA==)"#
                 ]
             )
             #expect(
@@ -191,6 +191,15 @@ import Testing
             "publish('demo', 'r', '{}', aps => '{\"event\":\"end\"}')",
             #"argument "aps" takes members that no argument has"#
         ),
+        (
+            "publish('demo', 'r', '{}', apns_timestamp => 'epoch')",
+            #"argument "apns_timestamp" takes a time after 1970 began, got '"#
+        ),
+        (
+            "publish('demo', 'r', jsonb_build_object('x', repeat('y', 5047)))",
+            #"argument "content_state" takes what makes a payload of 5120 bytes at most, got one of 5121 bytes"#
+        ),
+        ("publish('demo', 'r', jsonb_build_object('x', repeat('y', 5046)))", ""),
         ("publish('demo', 'r', '{}', lane => 3)", #"argument "lane" takes 0 (urgent), 1 (normal) or 2 (bulk), got 3"#),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 6000)))",

@@ -7,13 +7,13 @@ import Testing
 
 /// What a worker decides, told what happened and when, without a database, a gateway or a clock.
 @Suite struct WorkerStateTests {
-    private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private let first = Lane(app: 1, number: 1)
+    let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    let first = Lane(app: 1, number: 1)
     /// Its app has a `max_rate` of 40 a second.
-    private let second = Lane(app: 2, number: 1)
+    let second = Lane(app: 2, number: 1)
 
     /// A worker that is connected and registered as number 7, knows its apps, and has a lease of 15 seconds.
-    private func begin(_ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
+    func begin(_ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
         var options = WorkerOptions()
         options.maxInFlight = 480
         change(&options)
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Such a worker that has found rows in these lanes.
-    private func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
+    func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
         var state = try begin(change)
         _ = state.found(lanes)
         _ = state.understood(lanes, at: now)
@@ -33,14 +33,14 @@ import Testing
     }
 
     /// All claims that it makes now.
-    private func plans(_ state: inout WorkerState, at now: MonotonicInstant) -> [ClaimPlan] {
+    func plans(_ state: inout WorkerState, at now: MonotonicInstant) -> [ClaimPlan] {
         var plans: [ClaimPlan] = []
         while let plan = state.nextClaim(at: now) { plans.append(plan) }
         return plans
     }
 
     /// An answer of as many one-token jobs as the plan asks for; `more` says of the row behind them.
-    private func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimAnswer {
+    func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimAnswer {
         let rows = rows ?? Int(plan.pushes)
         let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: plan.lane.app, tokens: ["aa"]) }
         let held = ModelClaim(id: claim, worker: 7, app: plan.lane.app, jobs: jobs, claimedAt: 0, isQuarantined: false)
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Claims from the lane and sends all of it; the claim is in the air.
-    private func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> HeldClaim {
+    func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> HeldClaim {
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
         let answer = self.answer(to: plan, rows: rows)
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
-    private func end(
+    func end(
         _ flight: HeldClaim,
         _ outcome: Outcome,
         in state: inout WorkerState,
@@ -147,6 +147,7 @@ import Testing
 
     @Test func `with once a worker waits for another that may have died`() throws {
         var state = try begin { $0.once = true }
+        state.triedTasks = [.channels]
         func looks(at now: MonotonicInstant) -> Bool {
             let look = state.lookBegan(at: now)
             _ = state.lookEnded(look, [], at: now)
@@ -176,69 +177,6 @@ import Testing
         let wait = state.retryWait(&pace)
         #expect(plan == nil)
         #expect(wait == nil)
-    }
-
-    // MARK: Stopping
-
-    @Test func `a draining worker claims and promotes nothing, and is done when all is settled`() throws {
-        var state = try begin(with: [first, second])
-        let flight = try claim(&state, at: now)
-        let told = [state.drainRequested(), state.drainRequested()]
-        #expect(told == [true, false])
-        let plan = state.nextClaim(at: now)
-        #expect(plan == nil)
-        #expect(!state.promotes && !state.isDone)
-        _ = end(flight, .delivered, in: &state, at: now)
-        #expect(state.isDone)
-    }
-
-    @Test func `jobs of a claim under way when draining begins go back`() throws {
-        var state = try begin(with: [first])
-        let jobs = try claim(&state, at: now).jobs
-        _ = state.drainRequested()
-        let disposition = state.disposition(of: jobs, claimedAs: 7, at: now)
-        if case .giveBack = disposition {} else { Issue.record("\(disposition)") }
-    }
-
-    @Test func `a worker that gives up is done when all is settled, or when it no longer waits`() throws {
-        var state = try begin(with: [first])
-        _ = try claim(&state, at: now)
-        let told = [state.giveUpRequested(), state.giveUpRequested(), state.drainRequested()]
-        #expect(told == [true, false, false])
-        #expect(!state.isDone)
-        state.stoppedWaiting()
-        #expect(state.isDone)
-        var pace = RetryPace()
-        let wait = state.retryWait(&pace)
-        #expect(wait == nil)
-    }
-
-    @Test func `with once a worker ends when it is idle and a look from the beginning has found nothing`() throws {
-        var state = try begin(with: [first]) { $0.once = true }
-        let flight = try claim(&state, at: now)
-        let busy = state.lookBegan(at: now)
-        _ = end(flight, .delivered, in: &state, at: now)
-        _ = state.lookEnded(busy, [], at: now)
-        #expect(!state.isDone, "that look may have been too early")
-        let idle = state.lookBegan(at: now)
-        _ = state.lookEnded(idle, [], at: now)
-        #expect(state.isDone)
-    }
-
-    @Test func `with once a worker waits for jobs that went back for a moment, and for no retry`() throws {
-        var state = try begin(with: [first]) { $0.once = true }
-        var flight = try claim(&state, at: now, rows: 3)
-        let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
-        let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
-        let settlement = state.settlement(of: flight, outcomes, at: now)
-        state.settled(&flight, settlement, outcomes, at: now)
-        state.ended(flight)
-        let early = state.lookBegan(at: now + .milliseconds(50))
-        _ = state.lookEnded(early, [], at: now + .milliseconds(50))
-        #expect(!state.isDone)
-        let late = state.lookBegan(at: now + .seconds(1))
-        _ = state.lookEnded(late, [], at: now + .seconds(1))
-        #expect(state.isDone)
     }
 
     // MARK: Apps

@@ -7,7 +7,7 @@ extension Command {
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
             "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, credentials and their topics, "
-            + "apps that are paused or held or whose pushes fail, and whether each gateway can be reached and trusted. Prints a "
+            + "apps that are paused or held or whose pushes fail, and whether each gateway, and the channel service of apps with channels, can be reached and trusted. Prints a "
             + "line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
             + "0 when nothing failed, 78 when something must be changed, 69 when the database or a gateway cannot be "
             + "reached, and 75 when a lock prevented a check.",
@@ -59,7 +59,9 @@ extension Command {
                 }
                 let credentials = await CredentialChecks(connection: connection).run()
                 let apps = await AppChecks(connection: connection).run()
-                return database + credentials + apps + (await GatewayChecks(connection: connection, loop: loop).run())
+                let gateways = await GatewayChecks(connection: connection, loop: loop).run()
+                let channels = await ChannelChecks(connection: connection, loop: loop).run()
+                return database + credentials + apps + gateways + channels
             }
         } catch {
             return [.failed("database", error)]

@@ -24,6 +24,7 @@ struct DemoDatabase: Sendable {
             app.topic = topic
             app.credential = name
             app.gateway = "localhost:\(gateway.port)"
+            app.channelGateway = gateway.channelPort.map { "localhost:\($0)" }
             app.gatewayCA = gateway.rootPEM
         }
     }

@@ -37,6 +37,7 @@ struct Tryout: Sendable {
     /// Returns when it is interrupted, which is its normal end.
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
+        configuration.channelPort = 0
         let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
         configuration.answers = try (invocation.settings.texts(.answer) + rules).map(AnswerRule.init(parsing:))
         let output = console

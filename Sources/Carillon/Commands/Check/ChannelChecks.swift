@@ -1,0 +1,92 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+
+/// Finds channels that Apple will not make or no longer has, and checks that the channel service of each app with channels can
+/// be reached. Asks Apple for nothing.
+struct ChannelChecks {
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    /// The channels of an app, in short.
+    private struct Channels: RowReadable {
+        let app: Int32
+        let name: String
+        /// How many are `failed` or `missing`.
+        let broken: Int64
+        /// The first of those, and why.
+        let reference: String?
+        let error: String?
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            app = try rows.int32(row, "app_id")
+            name = try rows.string(row, "name")
+            broken = try rows.int64(row, "broken")
+            reference = try rows.stringIfPresent(row, "reference")
+            error = try rows.stringIfPresent(row, "error")
+        }
+    }
+
+    private static let channels = Statement(
+        "check_channels",
+        """
+        SELECT c.app_id, a.name, count(b.reference) AS broken, min(b.reference) AS reference,
+            (array_agg(b.last_error ORDER BY b.reference))[1] AS error
+        FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
+        LEFT JOIN carillon.channels b ON (b.app_id, b.reference) = (c.app_id, c.reference) AND b.state IN ('failed', 'missing')
+        GROUP BY c.app_id, a.name ORDER BY a.name
+        """
+    )
+
+    func run() async -> [Finding] {
+        do {
+            let apps: [Channels] = try await connection.values(of: Self.channels)
+            let sites = try await ChannelSite.read(apps.map(\.app), on: connection)
+            var findings = apps.compactMap(Self.finding)
+            for app in apps {
+                if let site = sites[app.app] { findings.append(await look(at: site, of: app.name)) }
+            }
+            return findings
+        } catch {
+            return [.failed("channels", error)]
+        }
+    }
+
+    private static func finding(_ app: Channels) -> Finding? {
+        guard let reference = app.reference else { return nil }
+        let others = app.broken > 1 ? " and \(Counted.text(app.broken - 1, "other"))" : ""
+        let reason = app.error.map { ": \($0)" } ?? "."
+        return .warning(
+            "channels",
+            "The channel '\(reference)'\(others) of the app \(app.name) cannot be published to\(reason)".asSentence,
+            remedy: "Mend that, and request it again; 'carillon channel list --app \(app.name)' has all of them."
+        )
+    }
+
+    private func look(at site: Result<ChannelSite, Trouble>, of app: String) async -> Finding {
+        let gateway: Gateway
+        do {
+            let site = try site.get()
+            gateway = site.gateway
+            _ = try await GatewayProbe.run(gateway, with: site.credential, on: loop)
+        } catch let trouble as Trouble {
+            return .failed(
+                "channels",
+                "The channels of the app \(app) cannot be managed: \(trouble.message)".asSentence,
+                remedy: "Change it: 'carillon app set \(app)' takes --channel-gateway and all other settings."
+            )
+        } catch {
+            let found = CommandError(explaining: error)
+            return .failed(
+                "channels",
+                "\(found.sentence) (the channel service of \(app))",
+                remedy:
+                    "Check the host, the port, and any firewall between: TCP to port 2196 must be open, for the "
+                    + "sandbox 2195.",
+                found.status
+            )
+        }
+        return .ok("channels", "The channel service \(gateway) speaks HTTP/2 over TLS (\(app)).")
+    }
+}

@@ -1,0 +1,85 @@
+import ApplePush
+import CarillonPostgres
+import CarillonPushQueue
+import TestSupport
+import Testing
+
+/// Channels and what is published to them, on their way from SQL to the gateway.
+@Suite struct ChannelTests {
+    /// Makes every channel that is asked for, with the same id.
+    private struct ChannelBackend: RecordingBackend {
+        let recorded = RecordedBackend()
+
+        func deliver(
+            _ batch: consuming PushBatch,
+            to gateway: Gateway,
+            with credential: Credential,
+            terms: DeliveryTerms
+        ) async -> Delivered {
+            await recorded.deliver(batch, to: gateway, with: credential, terms: terms)
+        }
+
+        func manage(
+            _ request: ChannelRequest,
+            at gateway: Gateway,
+            with credential: Credential
+        ) async throws(ChannelError) -> ChannelRequest.Answer {
+            .created(ChannelID("QUJDREVGR0hJSktMTU5PUA=="))
+        }
+
+        func shutdown() async { await recorded.shutdown() }
+    }
+
+    private static func withChannel(_ body: (Queue) async throws -> Void) async throws {
+        try await Queue.with { queue in
+            _ = try await queue.database.value("carillon.record_channel('app', 'QUJDREVGR0hJSktMTU5PUA==', 0, 'match')")
+            try await body(queue)
+        }
+    }
+
+    @Test func `a worker with once makes the channels that were requested`() async throws {
+        try await Queue.with { queue in
+            try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            try await queue.drain(ChannelBackend())
+            #expect(try await queue.database.value("carillon.channel('match')") == "QUJDREVGR0hJSktMTU5PUA==")
+        }
+    }
+
+    @Test func `of several messages to a channel only the newest is sent, and with the time of sending`() async throws {
+        try await Self.withChannel { queue in
+            for score in 1...5 {
+                _ = try await queue.database.value("carillon.publish('app', 'match', '{\"score\": \(score)}')")
+            }
+            let backend = RecordedBackend()
+            let summary = try await queue.drain(backend)
+            #expect(backend.sent.map(\.pushType) == [.channel])
+            let payload = try #require(backend.sent.first?.payload)
+            let found = try #require(
+                payload.wholeMatch(of: #/{"aps":{"timestamp":(\d+),"event":"update","content-state":{"score":5}}}/#)
+            )
+            let now = try await queue.database.number("extract(epoch FROM now())")
+            #expect((now - 60)...(now + 60) ~= Int(found.output.1) ?? 0)
+            #expect(summary.counters.total.superseded == 4)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        }
+    }
+
+    @Test func `a retry to a channel is not sent after a newer message, and one to another channel is`() async throws {
+        try await Self.withChannel { queue in
+            _ = try await queue.database.value("carillon.record_channel('app', 'WlhDVkJOTUFTREZHSEpLTA==', 0, 'other')")
+            for channel in ["match", "other"] {
+                _ = try await queue.database.value("carillon.publish('app', '\(channel)', '{\"score\": 1}')")
+            }
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{\"score\": 2}')")
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.drain(backend)
+            let scores = backend.sent.map { $0.payload.contains(#""score":1"#) ? 1 : 2 }
+            #expect(scores == [2, 1])
+            #expect(Set(backend.sent.map(\.token)).count == 2)
+        }
+    }
+}
