@@ -66,6 +66,7 @@ CREATE TABLE carillon.apps (
     max_attempts     integer NOT NULL DEFAULT 10,
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
     collapse_unknown boolean NOT NULL DEFAULT false,
+    keep_unique_ids  boolean NOT NULL DEFAULT false,
     -- Whether enqueue checks its caller. Set while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
@@ -115,6 +116,8 @@ COMMENT ON COLUMN carillon.apps.max_attempts IS 'maximum attempts of a push';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
 COMMENT ON COLUMN carillon.apps.collapse_unknown IS
     'whether a push of unknown outcome that has no collapse id is sent again with its apns-id as collapse id';
+COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
+    'whether results and failures keep the apns-unique-id that APNs sends in the sandbox, for Apple''s push console';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 

@@ -175,6 +175,7 @@ CREATE TABLE carillon.unfinished (
     created_at   timestamptz NOT NULL DEFAULT now(),
     last_status  smallint,  -- as in results
     last_reason  text,
+    apns_unique_ids jsonb,
     PRIMARY KEY (app_id, message_id)
 );
 CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;

@@ -14,7 +14,8 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now(),
     -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
     last_status  smallint,
-    last_reason  text
+    last_reason  text,
+    apns_unique_ids jsonb
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
 -- Unlike a B-tree, SP-GiST takes references of any length. Unlike a hash index, it does not slow down when many rows
@@ -42,6 +43,8 @@ COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.last_status IS
     'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
 COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';
+COMMENT ON COLUMN carillon.results.apns_unique_ids IS
+    'of an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
@@ -55,7 +58,8 @@ CREATE TABLE carillon.failures (
     reference       text,
     failed_at       timestamptz NOT NULL DEFAULT now(),
     requeued_at     timestamptz,
-    broadcast_id    bigint
+    broadcast_id    bigint,
+    apns_unique_id  uuid
 ) PARTITION BY RANGE (failed_at);
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
@@ -79,6 +83,8 @@ COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
 COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
 COMMENT ON COLUMN carillon.failures.broadcast_id IS
     'the id of the split message, if results has no row of the job; otherwise null';
+COMMENT ON COLUMN carillon.failures.apns_unique_id IS
+    'of an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
 
 -- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
 -- Where each token has a payload of its own, a row has those of the tokens that failed together.

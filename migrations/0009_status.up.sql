@@ -99,7 +99,8 @@ CREATE TYPE carillon.message_state AS (
     held            text,
     created_at      timestamptz,
     finished_at     timestamptz,
-    -- Of single tokens, the first 1,000: those that failed and those that wait. All others were sent, expired or cancelled.
+    -- Of single tokens, the first 1,000: those that failed, those that wait, and those that were sent with an
+    -- apns-unique-id that was kept. All others were sent, expired or cancelled.
     outcomes        jsonb,
     may_have_arrived boolean
 );
@@ -129,7 +130,7 @@ COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; nu
 COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
 COMMENT ON COLUMN carillon.message_state.outcomes IS
     'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; none '
-    'that was sent, expired or cancelled';
+    'that was sent, expired or cancelled; with apns_unique_id where it was kept, also for tokens that were sent';
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 
@@ -251,16 +252,17 @@ BEGIN
             coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
             min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids,
             (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
-            (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason
+            (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason,
+            array_agg(t.apns_unique_ids) FILTER (WHERE t.apns_unique_ids IS NOT NULL) AS unique_ids
         INTO known
         FROM (
             SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
-                r.finished_at, r.last_status, r.last_reason
+                r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids
             FROM carillon.results r WHERE r.app_id = message.app_id
                 AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
             UNION ALL
             SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL,
-                u.last_status, u.last_reason
+                u.last_status, u.last_reason, u.apns_unique_ids
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
@@ -271,7 +273,8 @@ BEGIN
                     AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
                 GROUP BY f.message_id
             )
-            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at, NULL, NULL FROM failed f
+            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at, NULL, NULL, NULL
+            FROM failed f
             WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
         everywhere := false;
         LOOP
@@ -338,15 +341,20 @@ BEGIN
             OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
                 AND carillon.can_requeue(f.status, f.reason, true, true)
                 AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
-        SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
+        SELECT coalesce(jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END),
+            '[]') INTO answer.outcomes
         FROM (
-            SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
+            SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason,
+                NULL::timestamptz AS next_attempt_at, f.apns_unique_id
             FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
             UNION ALL
             SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
-                o.last_status, o.last_reason, o.run_at
+                o.last_status, o.last_reason, o.run_at, NULL
             FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o
             CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+            UNION ALL
+            SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
+            FROM unnest(known.unique_ids) AS i(ids), jsonb_each_text(i.ids) AS s(token, id)
             LIMIT 1000) t;
         RETURN NEXT answer;
     END LOOP;

@@ -107,9 +107,10 @@ BEGIN
         WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason,
+        apns_unique_ids)
     SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
-        e.last_status, e.last_reason
+        e.last_status, e.last_reason, e.apns_unique_ids
     FROM ended e;
 END
 $$;

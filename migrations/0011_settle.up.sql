@@ -21,36 +21,43 @@ $$;
 CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
     returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
-    last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}'  -- of what has expired
+    last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}',  -- of what has expired
+    unique_ids jsonb[] DEFAULT '{}'  -- of all that was sent of the message
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- In order of id, so that two workers with parts of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
-        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason)
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason,
+        apns_unique_ids)
     SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
         pg_catalog.sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
         pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts),
         (pg_catalog.array_agg(p.last_status ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1]
+        (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(p.unique_ids) FILTER (WHERE p.unique_ids IS NOT NULL))[1]
     FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
-            progress.expired, progress.attempts, progress.last_status, progress.last_reason)
-        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason)
+            progress.expired, progress.attempts, progress.last_status, progress.last_reason, progress.unique_ids)
+        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason,
+            unique_ids)
     GROUP BY p.message_id ORDER BY p.message_id
     ON CONFLICT (app_id, message_id) DO UPDATE SET
         remaining = u.remaining + excluded.remaining,
         sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
         attempts = greatest(u.attempts, excluded.attempts),
         last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
-        last_reason = coalesce(excluded.last_reason, u.last_reason);
+        last_reason = coalesce(excluded.last_reason, u.last_reason),
+        apns_unique_ids = CASE WHEN u.apns_unique_ids IS NULL THEN excluded.apns_unique_ids
+            ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
     WITH finished AS (
         DELETE FROM carillon.unfinished u
         WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason,
+        apns_unique_ids)
     SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
-        f.last_status, f.last_reason
+        f.last_status, f.last_reason, f.apns_unique_ids
     FROM finished f;
 END
 $$;
@@ -142,6 +149,17 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
 
+-- For each of the messages, the apns-unique-ids of its tokens as an object; null: none.
+CREATE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(i.ids ORDER BY m.place), '{}') FROM unnest(messages) WITH ORDINALITY AS m(id, place)
+    LEFT JOIN (
+        SELECT u.message, jsonb_object_agg(u.token, u.id) AS ids FROM unnest(identified, tokens, unique_ids_of.ids)
+            AS u(message, token, id)
+        GROUP BY u.message
+    ) AS i ON i.message = m.id
+$$;
+
 -- Records the outcomes of a claim, or of a part of it, once. What is settled leaves its row in the same statement,
 -- and the row's part number grows by one; the row itself goes with its last job. So a second try changes nothing, and
 -- neither does a settlement of a claim that was taken over: it returns unsettled() in place of 'written'. The time of
@@ -166,7 +184,10 @@ CREATE FUNCTION carillon.settle(
     unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
     -- Of pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
-    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}'
+    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
+    -- The apns-unique-ids, if they are to be kept: of what has failed, and of tokens that were sent with their messages.
+    failed_unique_id uuid[] DEFAULT '{}',
+    identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}'
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -181,6 +202,8 @@ DECLARE
     waits integer[];
     cancelled carillon.cancelled_job[];
     requeueable carillon.job[];
+    ended_unique_ids jsonb[] := '{}';
+    part_unique_ids jsonb[] := '{}';
     path text;
     has_ended CONSTANT boolean := cardinality(ended) > 0;
     has_parts CONSTANT boolean := cardinality(part) > 0;
@@ -233,6 +256,10 @@ BEGIN
         SELECT l.status, l.reason INTO part_status, part_reason
         FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
     END IF;
+    IF cardinality(identified) > 0 THEN
+        ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
+        part_unique_ids := carillon.unique_ids_of(part, identified, identified_token, identified_unique_id);
+    END IF;
     IF keeps THEN
         requeueable := ARRAY(
             SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, ARRAY(
@@ -269,24 +296,25 @@ BEGIN
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, last_status, last_reason)
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, last_status, last_reason,
+            apns_unique_ids)
         SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1), e.status, e.reason
+            coalesce(e.attempts, 1), e.status, e.reason, e.unique_ids
         FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
-                ended_status, ended_reason)
-            AS e(id, reference, broadcast, sent, failed, expired, attempts, status, reason);
+                ended_status, ended_reason, ended_unique_ids)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts, status, reason, unique_ids);
     END IF;
     IF has_parts THEN
         PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
-            part_expired, part_attempts, part_status, part_reason);
+            part_expired, part_attempts, part_status, part_reason, part_unique_ids);
     END IF;
     IF has_failed THEN
         INSERT INTO carillon.failures
-            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt)
-        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt
+            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
+        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
         FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
-                failed_apns_id, failed_attempt)
-            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
+                failed_apns_id, failed_attempt, failed_unique_id)
+            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
     END IF;
     IF keeps THEN
         PERFORM carillon.keep_failed(app, requeueable);

@@ -55,7 +55,8 @@ GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
-    carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.keep_failed, carillon.unsettled, carillon.last_attempts, carillon.settle,
+    carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.keep_failed,
+    carillon.unsettled, carillon.last_attempts, carillon.unique_ids_of, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
     carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
@@ -73,7 +74,8 @@ TO carillon_worker;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    sweep_channels, paused, paused_reason, max_rate, max_attempts, reap_bad_tokens, collapse_unknown, created_at, updated_at)
+    sweep_channels, paused, paused_reason, max_rate, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
+    updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,

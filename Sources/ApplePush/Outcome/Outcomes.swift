@@ -44,6 +44,9 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// sandbox sends it.
     public func uniqueID(at position: Int) -> PushID? { uniqueIDs.isEmpty ? nil : uniqueIDs[position] }
 
+    /// Whether the gateway has sent the header with any answer.
+    package var hasUniqueIDs: Bool { !uniqueIDs.isEmpty }
+
     /// Notes the unique identity of the push at that position.
     public mutating func setUniqueID(_ id: PushID, at position: Int) { uniqueIDs[position] = id }
 

@@ -118,6 +118,8 @@ extension Option {
         .help(
             "Also delete tokens that fail as BadDeviceToken, unless most pushes fail with it, as in the wrong environment."
         )
+    static let keepUniqueIDs = Option("keep-unique-ids", .flag)
+        .help("Keep the apns-unique-id that APNs sends in the sandbox: it finds a push in Apple's push console.")
     static let collapseUnknown = Option("collapse-unknown", .flag)
         .help(
             "Send a push whose outcome is unknown again with its apns-id as collapse id, unless it has a collapse id."

@@ -25,6 +25,8 @@ package struct AppSettings: Equatable, Sendable {
     package var reapsBadTokens = false
     /// A push of unknown outcome is sent again with its `apns-id` as collapse id.
     package var collapsesUnknown = false
+    /// Keep the `apns-unique-id` of each push.
+    package var keepsUniqueIDs = false
 
     package init(name: String) { self.name = name }
 }

@@ -39,11 +39,17 @@ extension WorkerState {
             mostAttempts: claim.mostAttempts,
             // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
+            keepsUniqueIDs: outcomes.hasUniqueIDs && keepsUniqueIDs(claim.jobs.app),
             using: &random
         )
         // Pushes withheld by a lost lease do not count against the app.
         if !lease.holds(at: now) { settlement.forgetTrouble() }
         return settlement
+    }
+
+    private func keepsUniqueIDs(_ app: Int32) -> Bool {
+        guard case .known(let app) = limits.apps[app] else { return false }
+        return app.row.settings.keepsUniqueIDs
     }
 
     /// A settlement was written.

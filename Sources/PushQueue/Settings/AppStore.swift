@@ -52,8 +52,9 @@ package struct AppStore: Sendable {
         "app_add",
         """
         INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
-            feedback_gateway, max_rate, max_attempts, reap_bad_tokens, channel_gateway, sweep_channels, collapse_unknown)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+            feedback_gateway, max_rate, max_attempts, reap_bad_tokens, channel_gateway, sweep_channels, collapse_unknown,
+            keep_unique_ids)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         """
     )
 
@@ -68,8 +69,8 @@ package struct AppStore: Sendable {
         """
         UPDATE carillon.apps SET name = $1, topic = $2, certificate_id = $3, environment = $4, protocol = $5,
             gateway = $6, gateway_ca = $7, feedback_gateway = $8, max_rate = $9, max_attempts = $10, reap_bad_tokens = $11,
-            channel_gateway = $12, sweep_channels = $13, collapse_unknown = $14
-        WHERE name = $15
+            channel_gateway = $12, sweep_channels = $13, collapse_unknown = $14, keep_unique_ids = $15
+        WHERE name = $16
         """
     )
 
@@ -166,7 +167,8 @@ package struct AppStore: Sendable {
             app.reapsBadTokens,
             app.channelGateway,
             app.sweepsChannels,
-            app.collapsesUnknown
+            app.collapsesUnknown,
+            app.keepsUniqueIDs
         )
     }
 

@@ -19,6 +19,7 @@ extension Settlement {
             "again", "again_whole", "again_attempt", "again_after", "again_place", "again_token",
             "kept", "kept_whole", "kept_place", "kept_token",
             "again_status", "again_reason", "unanswered", "ended_status", "ended_reason", "part_status", "part_reason",
+            "failed_unique_id", "identified", "identified_token", "identified_unique_id",
         ]
 
         /// Each name with its parameter: `app => $1, claim => $2, …`.
@@ -54,7 +55,15 @@ extension Settlement {
         arguments.append("ended_reason", Self.column(ended.lazy.map(\.lastAttempt?.reason)))
         arguments.append("part_status", Self.column(parts.lazy.map(\.lastAttempt?.status)))
         arguments.append("part_reason", Self.column(parts.lazy.map(\.lastAttempt?.reason)))
+        appendUniqueIDs(to: &arguments, claim)
         return arguments.parameters
+    }
+
+    private func appendUniqueIDs(to arguments: inout Arguments, _ claim: ClaimedJobs) {
+        arguments.append("failed_unique_id", Self.column(failures.lazy.map { $0.uniqueID.map(PostgresUUID.init) }))
+        arguments.append("identified", PostgresArray(identified.lazy.map { claim.jobs[Int($0.job)].message }))
+        arguments.append("identified_token", Self.tokens(identified.lazy.map { .push($0.push) }, claim))
+        arguments.append("identified_unique_id", PostgresArray(identified.lazy.map { PostgresUUID($0.id) }))
     }
 
     private func appendEnded(to arguments: inout Arguments, _ claim: ClaimedJobs) {
@@ -166,11 +175,13 @@ extension Settlement {
 extension ClaimedJobs {
     /// The identity of the push.
     func id(of token: Settlement.Failure.Token) -> PostgresUUID {
-        let id =
-            switch token {
-            case .push(let place): batch.pushes[Int(place)].id
-            case .refusal(let place): refusals[Int(place)].id
-            }
-        return PostgresUUID(high: id.high, low: id.low)
+        switch token {
+        case .push(let place): PostgresUUID(batch.pushes[Int(place)].id)
+        case .refusal(let place): PostgresUUID(refusals[Int(place)].id)
+        }
     }
+}
+
+extension PostgresUUID {
+    fileprivate init(_ id: PushID) { self.init(high: id.high, low: id.low) }
 }

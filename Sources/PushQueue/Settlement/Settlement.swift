@@ -39,6 +39,8 @@ package struct Settlement: Sendable {
         let reason: String
         /// When the token died, in microseconds since 1970; nil: it is not dead.
         let unregisteredAt: Int64?
+        /// Its `apns-unique-id`, if that is kept.
+        var uniqueID: PushID?
     }
 
     /// Pushes of one job that wait for another attempt.
@@ -62,6 +64,14 @@ package struct Settlement: Sendable {
         let pushes: [Int32]
         /// These are all pushes of the job, which stays unchanged.
         let isWhole: Bool
+    }
+
+    /// A push that was sent, with its `apns-unique-id`.
+    struct Identified: Equatable, Sendable {
+        let job: Int32
+        /// Its place in the batch.
+        let push: Int32
+        let id: PushID
     }
 
     /// Pushes that failed for good because of their topic.
@@ -116,6 +126,8 @@ package struct Settlement: Sendable {
     private(set) var stays: [Stay] = []
     /// Jobs with pushes whose outcome is unknown and that may be sent again.
     private(set) var unanswered: [Int32] = []
+    /// None, unless the app keeps unique ids.
+    private(set) var identified: [Identified] = []
     package private(set) var tally = Tally()
     package private(set) var retryCauses = RetryCauses()
     private(set) var topicRefusals: [TopicRefusal] = []
@@ -128,11 +140,14 @@ package struct Settlement: Sendable {
     private let mostAttempts: Int16
     /// The gateway accepted a push of the batch.
     private let credentialWorks: Bool
+    private let keepsUniqueIDs: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
     private let claimedAt: Int64
 
-    /// - Parameter earlier: The outcomes of the first part. Pushes that were pending then are settled now.
+    /// - Parameters:
+    ///   - earlier: The outcomes of the first part. Pushes that were pending then are settled now.
+    ///   - keepsUniqueIDs: The app wants the `apns-unique-id` of each push to be recorded.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
@@ -140,12 +155,14 @@ package struct Settlement: Sendable {
         policy: RetryPolicy,
         mostAttempts: Int16,
         now: Int64,
+        keepsUniqueIDs: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) {
         precondition(outcomes.count == claim.batch.count, "there must be one outcome for each push")
         self.policy = policy
         self.mostAttempts = mostAttempts
         self.now = now
+        self.keepsUniqueIDs = keepsUniqueIDs
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .delivered }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
@@ -175,6 +192,7 @@ package struct Settlement: Sendable {
                 } else {
                     judge(job.places, of: job, &share, outcomes, using: &generator)
                 }
+            if keepsUniqueIDs { identify(pushes ?? Array(job.places), of: Int32(place), outcomes) }
             count(share)
             if isUnchanged { continue }
             if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
@@ -198,6 +216,7 @@ package struct Settlement: Sendable {
         piece.failures.removeAll { !(first...last).contains($0.job) }
         piece.returns.removeAll { !(first...last).contains($0.job) }
         piece.unanswered.removeAll { !(first...last).contains($0) }
+        piece.identified.removeAll { !(first...last).contains($0.job) }
         piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
         return piece
     }
@@ -302,6 +321,13 @@ package struct Settlement: Sendable {
         return isWhole && share.returned > 0
     }
 
+    private mutating func identify(_ pushes: [Int32], of job: Int32, _ outcomes: Outcomes) {
+        for push in pushes where outcomes[Int(push)].verdict == .delivered {
+            guard let id = outcomes.uniqueID(at: Int(push)) else { continue }
+            identified.append(Identified(job: job, push: push, id: id))
+        }
+    }
+
     private mutating func count(_ share: Share) {
         tally.sent += Int(share.sent)
         tally.failed += Int(share.failed)
@@ -326,7 +352,8 @@ package struct Settlement: Sendable {
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
             unregisteredAt: isDead
-                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: claimedAt, now: now) : nil
+                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: claimedAt, now: now) : nil,
+            uniqueID: keepsUniqueIDs ? outcomes.uniqueID(at: Int(push)) : nil
         )
         failures.append(failure)
     }

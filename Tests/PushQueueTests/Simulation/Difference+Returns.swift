@@ -23,6 +23,10 @@ extension Difference {
         var outcomes = held.settled ?? Outcomes(repeating: Outcome(.pending), count: held.claim.batch.count)
         for push in outcomes.indices where outcomes[push].verdict == .pending {
             outcomes[push] = outcome(mayWait: held.settled == nil)
+            if outcomes[push].status != 0, flip(1, outOf: 2) {
+                let id = PushID(high: .random(in: 0 ... .max, using: &random), low: UInt64(push))
+                outcomes.setUniqueID(id, at: push)
+            }
         }
         let settlement = Settlement(
             held.claim,
@@ -32,6 +36,7 @@ extension Difference {
             policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
             mostAttempts: 3,
             now: held.claim.claimedAt,
+            keepsUniqueIDs: flip(3, outOf: 4),
             using: &random
         )
         let worker = flip(1, outOf: 8) ? anyWorker() : held.worker
@@ -154,6 +159,11 @@ extension Difference {
         }.sorted()
     }
 
+    private static let uniqueIDs = """
+        (SELECT string_agg(s.token || ' ' || s.id, ',' ORDER BY s.token COLLATE "C")
+        FROM jsonb_each_text(u.apns_unique_ids) AS s(token, id))
+        """
+
     private static let tables = Statement(
         "tables",
         """
@@ -171,13 +181,13 @@ extension Difference {
                 m.on_unknown, m.attempt, m.claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
             FROM carillon.inflight f
         UNION ALL
-        SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s', u.message_id, u.app_id, u.remaining, u.sent,
-            u.failed, u.expired, u.cancelled, u.attempts) FROM carillon.unfinished u
+        SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.remaining, u.sent,
+            u.failed, u.expired, u.cancelled, u.attempts, \(uniqueIDs)) FROM carillon.unfinished u
         UNION ALL
-        SELECT format('result %s app %s: %s %s %s %s, %s', u.message_id, u.app_id, u.sent, u.failed, u.expired,
-            u.cancelled, u.attempts) FROM carillon.results u
+        SELECT format('result %s app %s: %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.sent, u.failed, u.expired,
+            u.cancelled, u.attempts, \(uniqueIDs)) FROM carillon.results u
         UNION ALL
-        SELECT format('failure %s %s %s %s %s', f.message_id, f.token, f.status, f.reason, f.attempt)
+        SELECT format('failure %s %s %s %s %s [%s]', f.message_id, f.token, f.status, f.reason, f.attempt, f.apns_unique_id)
             FROM carillon.failures f
         UNION ALL
         SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.activity_updates u
@@ -198,6 +208,9 @@ extension Difference {
             attempt \(job.attempt) claims \(job.claims) of \(job.origin.map { "\($0)" } ?? "")
             """
         }
+        func uniqueIDs(_ step: ModelProgress) -> String {
+            step.uniqueIDs.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ",")
+        }
         var lines = tables.messages.values.map { "ready \($0.id) app \($0.app) \(text($0))" }
         lines += tables.scheduled.values.map { "later \($0.id) app \($0.app) \(text($0))" }
         lines += tables.inflight.values.map { claim in
@@ -210,16 +223,19 @@ extension Difference {
         lines += tables.unfinished.values.map {
             """
             unfinished \($0.message) app \($0.app): \($0.remaining) left, \($0.sent) \($0.failed) \($0.expired) \
-            \($0.cancelled), \($0.attempts)
+            \($0.cancelled), \($0.attempts) [\(uniqueIDs($0))]
             """
         }
         lines += tables.results.map {
-            "result \($0.message) app \($0.app): \($0.sent) \($0.failed) \($0.expired) \($0.cancelled), \($0.attempts)"
+            """
+            result \($0.message) app \($0.app): \($0.sent) \($0.failed) \($0.expired) \($0.cancelled), \($0.attempts) \
+            [\(uniqueIDs($0))]
+            """
         }
         lines += tables.failures.map { failure in
             """
             failure \(failure.message) \(failure.token) \(failure.status.map { "\($0)" } ?? "") \(failure.reason) \
-            \(failure.attempt)
+            \(failure.attempt) [\(failure.uniqueID.map { "\($0)" } ?? "")]
             """
         }
         lines += tables.updates.flatMap { token, messages in messages.keys.map { "update \($0) of \(token)" } }

@@ -50,9 +50,11 @@ extension ModelDatabase {
                 claim.part == part
             else { return tables.unsettled(jobs, as: worker, part: part) }
             tables.keep(settlement.stays, of: jobs, claim)
-            for share in settlement.ended { tables.results.append(tables.progress(share, of: jobs)) }
+            for share in settlement.ended { tables.results.append(tables.progress(share, in: settlement, of: jobs)) }
             tables.progress(
-                settlement.parts.map { (tables.progress($0, of: jobs), $0.isKnown ? 0 : Int($0.remaining)) }
+                settlement.parts.map {
+                    (tables.progress($0, in: settlement, of: jobs), $0.isKnown ? 0 : Int($0.remaining))
+                }
             )
             for failure in settlement.failures {
                 let row = tables.failure(failure, of: jobs)
@@ -142,13 +144,20 @@ extension ModelTables {
         inflight[claim.id] = stays.isEmpty ? nil : rest
     }
 
-    fileprivate func progress(_ share: Settlement.Share, of jobs: ClaimedJobs) -> ModelProgress {
+    fileprivate func progress(
+        _ share: Settlement.Share,
+        in settlement: Settlement,
+        of jobs: ClaimedJobs
+    ) -> ModelProgress {
         let job = jobs.jobs[Int(share.job)]
         var step = ModelProgress(message: job.message, app: jobs.app)
         step.sent = Int(share.sent)
         step.failed = Int(share.failed)
         step.expired = Int(share.expired)
         step.attempts = job.attempts
+        for push in settlement.identified where push.job == share.job {
+            step.uniqueIDs[jobs.batch.token(of: Int(push.push))] = push.id
+        }
         return step
     }
 
@@ -165,7 +174,8 @@ extension ModelTables {
             token: token,
             status: failure.status,
             reason: failure.reason,
-            attempt: job.attempt
+            attempt: job.attempt,
+            uniqueID: failure.uniqueID
         )
     }
 

@@ -1,3 +1,5 @@
+import ApplePush
+
 /// A row of the queue, as far as it matters to what workers do.
 struct ModelJob: Hashable {
     var id: Int64
@@ -68,6 +70,8 @@ struct ModelProgress: Hashable {
     var expired = 0
     var cancelled = 0
     var attempts: Int16 = 1
+    /// By token.
+    var uniqueIDs: [String: PushID] = [:]
 
     var ended: Int { sent + failed + expired + cancelled }
 }
@@ -79,6 +83,7 @@ struct ModelFailure: Hashable {
     let status: Int16?
     let reason: String
     let attempt: Int16
+    var uniqueID: PushID?
 }
 
 /// Rows of `activity`, as far as breakers go by them.

@@ -66,6 +66,7 @@ struct ModelTables: Equatable {
             known.failed += step.failed
             known.expired += step.expired
             known.attempts = max(known.attempts, step.attempts)
+            known.uniqueIDs.merge(step.uniqueIDs) { _, new in new }
             unfinished[step.message] = known
         }
         for message in Set(steps.map(\.step.message)).sorted() { finish(message) }

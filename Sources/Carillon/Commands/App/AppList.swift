@@ -40,6 +40,7 @@ extension App: JSONConvertible {
             "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
             "reap_bad_tokens": self.reapsBadTokens, "collapse_unknown": self.collapsesUnknown,
+            "keep_unique_ids": self.keepsUniqueIDs,
         ]
     }
 }

@@ -6,7 +6,7 @@ import CarillonTLS
 struct AppOptions {
     static let all: [Option] = [
         .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .sweepChannels, .protocol, .maxRate,
-        .maxAttempts, .reapBadTokens, .collapseUnknown,
+        .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
     private static let none = "none"
@@ -53,6 +53,7 @@ struct AppOptions {
         app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
         app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
         if settings.isChosen(.reapBadTokens) { app.reapsBadTokens = settings.isOn(.reapBadTokens) }
+        if settings.isChosen(.keepUniqueIDs) { app.keepsUniqueIDs = settings.isOn(.keepUniqueIDs) }
         if settings.isChosen(.collapseUnknown) { app.collapsesUnknown = settings.isOn(.collapseUnknown) }
         // A trust root belongs to a gateway that is set.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil && app.channelGateway == nil

@@ -83,6 +83,7 @@ private struct AppView: JSONConvertible {
             ("max-attempts", String(app.maxAttempts)),
             ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),
             ("collapse-unknown", app.collapsesUnknown ? "yes" : "no"),
+            ("keep-unique-ids", app.keepsUniqueIDs ? "yes" : "no"),
             (
                 "waiting",
                 status.map {

@@ -23,7 +23,7 @@ private struct FailuresList {
         """
         SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS failed_at, a.name AS app,
             f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.apns_id::text,
-            f.requeued_at IS NOT NULL AS requeued
+            f.apns_unique_id::text, f.requeued_at IS NOT NULL AS requeued
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))

@@ -70,10 +70,7 @@ struct MessageProgress: RowReadable {
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
     }
 
-    /// One line for each token whose outcome is recorded.
-    var tokenLines: [String] { tokenOutcomes.map(\.line) }
-
-    /// Each token whose outcome is recorded.
+    /// Each token that failed or waits, and each that was sent and whose `apns-unique-id` was kept; 1,000 at most.
     var tokenOutcomes: [TokenOutcome] {
         (try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8))) ?? []
     }
@@ -83,11 +80,23 @@ struct MessageProgress: RowReadable {
         let state: String
         let status: Int?
         let reason: String?
+        /// The `apns-unique-id`, if it was kept.
+        let uniqueID: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case token, state, status, reason
+            case uniqueID = "apns_unique_id"
+        }
+
+        var wasSent: Bool { state == "sent" }
 
         /// As in "503 ServiceUnavailable"; empty: none.
         var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
 
-        var line: String { token + ": " + state + (answer.isEmpty ? "" : ", " + answer) }
+        var line: String {
+            let parts = [token + ": " + state, answer, uniqueID.map { "apns-unique-id \($0)" } ?? ""]
+            return parts.filter { !$0.isEmpty }.joined(separator: ", ")
+        }
     }
 
     /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."

@@ -7,7 +7,7 @@ extension Command {
         discussion:
             "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several messages. "
             + "A message that was cut into several jobs is shown as one. Tokens that failed or still wait are listed, the "
-            + "first 1,000 of them.",
+            + "first 1,000 of them. In an app with --keep-unique-ids, tokens that were sent are listed too.",
         arguments: [Argument("ID", required: false, "The id of the message or broadcast.")],
         options: [.reference, .app, .json, .database],
         examples: ["carillon message show 81724", "carillon message show --reference order-7 --json"],
@@ -36,9 +36,9 @@ extension Command {
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
             if let time { console.print("  \(name) \(UnixTimeText.text(time))") }
         }
-        let tokens = message.tokenLines
-        for token in tokens { console.print("  \(token.visible)") }
-        let more = message.ended.failed + message.waiting - tokens.count
+        let tokens = message.tokenOutcomes
+        for token in tokens { console.print("  \(token.line.visible)") }
+        let more = message.ended.failed + message.waiting - tokens.count { !$0.wasSent }
         if more > 0 { console.print("  and \(more.grouped) more that failed or wait") }
     }
 }

@@ -7,7 +7,8 @@ extension Command {
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
             "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
-            + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing.",
+            + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing. In an app with "
+            + "--keep-unique-ids, the apns-unique-id of each push is printed, which finds it in Apple's push console.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -35,7 +36,7 @@ private struct Send {
     private static let failures = Statement(
         "send_failures",
         """
-        SELECT f.token, f.status, f.reason FROM carillon.failures f
+        SELECT f.token, f.status, f.reason, f.apns_unique_id::text FROM carillon.failures f
         WHERE f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AND (f.message_id = $1
             OR f.message_id IN (
                 SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $1 AND r.app_id = f.app_id))
@@ -128,13 +129,20 @@ private struct Send {
         let token: String
         let status: Int64?
         let reason: String
+        let uniqueID: String?
         let json: JSONValue
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
             token = try rows.string(row, "token")
             status = try rows.int64IfPresent(row, "status")
             reason = try rows.string(row, "reason")
+            uniqueID = try rows.stringIfPresent(row, "apns_unique_id")
             json = try JSONValue(rows, row)
+        }
+
+        var line: String {
+            let id = uniqueID.map { ", apns-unique-id \($0)" } ?? ""
+            return "\(token): \(status.map { "\($0) " } ?? "")\(reason.visible)\(id)"
         }
     }
 
@@ -144,14 +152,18 @@ private struct Send {
 
     private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
         let console = invocation.console
+        let identified = outcome.tokenOutcomes.filter { $0.wasSent && $0.uniqueID != nil }
         if invocation.settings.isOn(.json) {
-            let rest: JSONValue = ["waiting": outcome.waiting, "failures": failures]
+            var rest: JSONValue = ["waiting": outcome.waiting, "failures": failures]
+            if !identified.isEmpty {
+                let ids = Dictionary(identified.map { ($0.token, $0.uniqueID ?? "") }) { first, _ in first }
+                rest = .joined(rest, ["apns_unique_ids": JSONValue(ids)])
+            }
             console.print(json: .joined(["id": id], outcome.ended.json, rest))
             return
         }
         console.print("Message \(id): \(outcome.counts).")
-        for failure in failures {
-            console.print("  \(failure.token): \(failure.status.map { "\($0) " } ?? "")\(failure.reason.visible)")
-        }
+        for failure in failures { console.print("  \(failure.line)") }
+        for token in identified { console.print("  \(token.line.visible)") }
     }
 }

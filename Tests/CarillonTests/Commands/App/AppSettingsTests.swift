@@ -36,7 +36,8 @@ import Testing
                 "--feedback-gateway",
                 "localhost:2196",
                 "--reap-bad-tokens",
-                "--collapse-unknown"
+                "--collapse-unknown",
+                "--keep-unique-ids"
             )
             #expect(set.status == 0 && set.output == "Changed the app store.\n")
             let show = try await shop.run("app", "show", "store")
@@ -51,7 +52,7 @@ import Testing
             }
             let json = try await shop.run("app", "show", "store", "--json").output
             #expect(json.contains("\"max_rate\":500") && json.contains("\"reap_bad_tokens\":true"))
-            #expect(json.contains("\"collapse_unknown\":true"))
+            #expect(json.contains("\"collapse_unknown\":true,\"keep_unique_ids\":true"))
             #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
         }
     }

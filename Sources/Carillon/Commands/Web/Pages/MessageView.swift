@@ -54,7 +54,7 @@ struct MessageView: PageView {
 
     /// Some of the tokens that wait; those that failed have a table of their own.
     private var waiting: [MessageProgress.TokenOutcome] {
-        Array(message.tokenOutcomes.filter { $0.state != "failed" }.prefix(100))
+        Array(message.tokenOutcomes.filter { $0.state != "failed" && !$0.wasSent }.prefix(100))
     }
 
     private var timeline: HTML {
