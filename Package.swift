@@ -65,9 +65,10 @@ let package = Package(
         wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO"),
 
         // The domain.
+        .target(name: "CarillonPushRules", path: "Sources/PushRules", swiftSettings: domain),
         .target(
             name: "ApplePush",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonTLS"],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPushRules", "CarillonTLS"],
             swiftSettings: domain
         ),
         .target(
@@ -79,7 +80,7 @@ let package = Package(
         ),
         .target(
             name: "ApplePushSimulator",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonTLS"],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonPushRules", "CarillonTLS"],
             path: "Sources/Simulator",
             swiftSettings: settings
         ),
@@ -134,14 +135,16 @@ let package = Package(
         .testTarget(
             name: "PushQueueTests",
             dependencies: [
-                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
-                "TestSupport",
+                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "ApplePushSimulator",
+                "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonTLS", "TestSupport"],
+            dependencies: [
+                "CarillonHTTP2", "CarillonIO", "CarillonPushRules", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -52,7 +52,7 @@ COMMENT ON COLUMN carillon.messages.payloads IS
     'in place of payload: one payload for each device token, by position; sent in the same way';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
 COMMENT ON COLUMN carillon.messages.priority IS
-    '10, 5 or 1; null: 5 for push type background; for others not sent, so APNs uses 10';
+    '10, 5 or 1, see push_types; null: 5 for push type background; for others not sent, so APNs uses 10';
 COMMENT ON COLUMN carillon.messages.expires_at IS
     'not sent after this; null: no limit; epoch: no limit, not stored by Apple (apns-expiration 0)';
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
@@ -81,6 +81,95 @@ ALTER TABLE carillon.scheduled SET (
     toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
+
+-- What Apple asks of the pushes of one type.
+CREATE TYPE carillon.push_rules AS (
+    push_type            text,
+    topic_suffix         text,
+    priorities           smallint[],
+    default_priority     smallint,
+    payload_limit        integer,
+    collapse_id_limit    integer,
+    is_silent            boolean,
+    needs_expiration     boolean,
+    needs_provider_token boolean
+);
+
+-- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
+-- to channels, which are a request of their own and have the push type liveactivity there.
+CREATE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
+    VALUES
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
+$$;
+COMMENT ON FUNCTION carillon.push_types IS
+    'What Apple asks of each push type: the ending of its topics, its priorities, the most bytes of a payload and of a collapse '
+    'id, and whether aps is without alert, badge and sound. The row channel is for what publish sends.';
+
+-- One row of it, as an expression: enqueue asks for one each time, and a query would cost more than the rest of its checks.
+-- Null: there is no such push type.
+DO $$
+BEGIN
+    EXECUTE (SELECT format(
+        'CREATE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
+    FROM carillon.push_types() AS p);
+END
+$$;
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
+
+-- What a payload of that type takes, in a refusal.
+CREATE FUNCTION carillon.payload_size(push_type text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (carillon.rules_of(push_type)).payload_limit || ' bytes at most'
+        || CASE push_type WHEN 'channel' THEN '' ELSE ' for push type ' || push_type END
+$$;
+
+-- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
+CREATE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE push_type
+        WHEN 'liveactivity' THEN CASE
+            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+            THEN 'push_to_start' ELSE 'live_activity' END
+        WHEN 'widgets' THEN 'widget'
+        WHEN 'complication' THEN 'complication'
+        WHEN 'controls' THEN 'control'
+        WHEN 'voip' THEN 'voip'
+        WHEN 'location' THEN 'location'
+        WHEN 'fileprovider' THEN 'file_provider'
+        WHEN 'pushtotalk' THEN 'push_to_talk'
+        WHEN 'mdm' THEN 'mdm'
+        ELSE 'device' END
+$$;
+
+-- Whether a payload has what a device shows or plays.
+CREATE FUNCTION carillon.is_loud(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
+$$;
+
+-- Whether a payload is that of a background push.
+CREATE FUNCTION carillon.is_silent(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT position('content-available' IN payload::text) > 0
+        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
+$$;
+
+-- The most tokens in one job. Longer lists are cut, so that workers share them.
+CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
 -- A job in flight. A type of its own, so that stored rows do not block later changes of messages.
 CREATE TYPE carillon.job AS (

@@ -1,5 +1,5 @@
-DROP FUNCTION carillon.draft, carillon.is_silent, carillon.payload_limit, carillon.names_of_parts, carillon.has_parts,
-    carillon.check_parts, carillon.check_members, carillon.check_heading, carillon.kind_of_push,
+DROP FUNCTION carillon.draft, carillon.check_silence, carillon.names_of_parts, carillon.has_parts,
+    carillon.check_parts, carillon.check_members, carillon.check_heading,
     carillon.compact;
 DROP TYPE carillon.draft, carillon.message_arguments;
 

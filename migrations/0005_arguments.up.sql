@@ -11,24 +11,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
--- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
-CREATE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE push_type
-        WHEN 'liveactivity' THEN CASE
-            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
-            THEN 'push_to_start' ELSE 'live_activity' END
-        WHEN 'widgets' THEN 'widget'
-        WHEN 'complication' THEN 'complication'
-        WHEN 'controls' THEN 'control'
-        WHEN 'voip' THEN 'voip'
-        WHEN 'location' THEN 'location'
-        WHEN 'fileprovider' THEN 'file_provider'
-        WHEN 'pushtotalk' THEN 'push_to_talk'
-        WHEN 'mdm' THEN 'mdm'
-        ELSE 'device' END
-$$;
-
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
     app               text,
@@ -75,29 +57,39 @@ CREATE TYPE carillon.message_arguments AS (
 CREATE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    push_types CONSTANT text[] := ARRAY['alert', 'background', 'complication', 'controls', 'fileprovider',
-        'liveactivity', 'location', 'mdm', 'pushtotalk', 'voip', 'widgets'];
+    rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
+    other carillon.push_rules;
 BEGIN
-    IF push_type <> ALL (push_types) THEN
-        RETURN carillon.refusal('push_type', 'one of ' || array_to_string(push_types, ', '), quote_literal(push_type));
-    END IF;
-    IF m.priority NOT IN (10, 5, 1) THEN
-        RETURN carillon.refusal('priority', '10, 5 or 1', m.priority::text);
-    END IF;
-    IF push_type = 'background' AND m.priority = 10 THEN
-        RETURN carillon.refusal('priority', '5 or 1 for a background push', '10',
-            'Apple refuses background pushes of priority 10.');
+    IF m.priority <> ALL (rules.priorities) THEN
+        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
+                || CASE WHEN cardinality(rules.priorities) < 3 AND push_type <> 'channel'
+                    THEN ' for push type ' || push_type ELSE '' END,
+            m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
     END IF;
     IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
-    IF m.collapse_id = '' OR octet_length(m.collapse_id) > 64 OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
-        RETURN carillon.refusal('collapse_id', 'text of 1 to 64 bytes without control characters or blanks at its ends',
+    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
+        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters or blanks at its ends',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic !~ '^[!-~]{1,255}$' THEN
         RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
+    END IF;
+    IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
+        RETURN carillon.refusal('topic', format('a bundle ID and then %s for push type %s', rules.topic_suffix, push_type),
+            quote_literal(m.topic), 'Leave it out for the topic of the app with that ending.');
+    END IF;
+    IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
+        SELECT p.* INTO other FROM carillon.push_types() AS p
+        WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
+            -- A bundle ID may end like that too.
+            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND a.topic = m.topic);
+        IF FOUND THEN
+            RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
+                push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
+        END IF;
     END IF;
     -- A claim keeps no more of it.
     IF octet_length(m.reference) > 16384 THEN
@@ -248,19 +240,21 @@ BEGIN
 END
 $$;
 
--- The most bytes of a payload.
-CREATE FUNCTION carillon.payload_limit(push_type text) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT CASE push_type WHEN 'voip' THEN 5120 ELSE 4096 END $$;
-
--- Whether a payload neither shows anything nor sounds, so that its push type is background.
-CREATE FUNCTION carillon.is_silent(payload json) RETURNS boolean
+-- The refusal of what is in a payload and may not be, for a push type that was named.
+CREATE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT position('content-available' IN payload::text) > 0
-        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false)
-        AND num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') = 0
+    SELECT carillon.refusal(g.argument, format('%s for push type %s', CASE WHEN g.argument IN ('payload', 'aps')
+            THEN 'aps without alert, badge and sound' ELSE 'null' END, m.push_type), 'a value',
+        'Leave it out, or leave push_type out: Apple may not deliver such a push.')
+    FROM (VALUES ('payload', carillon.is_loud(whole)), ('alert', num_nonnulls(m.alert, m.alert_json) > 0),
+        ('title', m.title IS NOT NULL), ('subtitle', m.subtitle IS NOT NULL), ('body', m.body IS NOT NULL),
+        ('badge', m.badge IS NOT NULL), ('badge_add', m.badge_add IS NOT NULL), ('sound', m.sound IS NOT NULL),
+        ('aps', carillon.is_loud(json_build_object('aps', m.aps)))) AS g(argument, is_loud)
+    WHERE g.is_loud AND (carillon.rules_of(m.push_type)).is_silent LIMIT 1
 $$;
 
-CREATE FUNCTION carillon.draft(m carillon.message_arguments) RETURNS carillon.draft
+-- The push type of what publish stores is given beside the arguments: callers cannot name it.
+CREATE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
@@ -277,6 +271,12 @@ BEGIN
     WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
+        RETURN made;
+    END IF;
+    IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
+        made.refusal := carillon.refusal('push_type', 'one of ' || (
+            SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
+            quote_literal(m.push_type));
         RETURN made;
     END IF;
     IF m.payloads IS NOT NULL THEN
@@ -337,9 +337,9 @@ BEGIN
         made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
             ELSE m.payload END;
     END IF;
-    made.push_type := coalesce(m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
+    made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Before all else: a payload that is too large is neither parsed nor cut.
-    IF octet_length(made.payload) > carillon.payload_limit(made.push_type) THEN
+    IF octet_length(made.payload) > (carillon.rules_of(made.push_type)).payload_limit THEN
         made.refusal := carillon.refusal(
             -- The largest part.
             CASE WHEN m.payload IS NULL THEN (
@@ -349,7 +349,7 @@ BEGIN
                     ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
                 ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
             CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
-                || CASE made.push_type WHEN 'voip' THEN '5120 bytes at most' ELSE '4096 bytes at most (5120 for voip)' END,
+                || carillon.payload_size(made.push_type),
             CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
         RETURN made;
     END IF;
@@ -363,6 +363,12 @@ BEGIN
         IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0 AND carillon.is_silent(whole) THEN
             silent := true;
             made.push_type := 'background';
+        END IF;
+    END IF;
+    IF m.push_type IS NOT NULL AND m.payloads IS NULL AND (carillon.rules_of(m.push_type)).is_silent THEN
+        made.refusal := carillon.check_silence(m, whole);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
         END IF;
     END IF;
     IF m.badge_add IS NOT NULL THEN
@@ -379,7 +385,7 @@ BEGIN
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
-        made.priority := coalesce(m.priority, CASE made.push_type WHEN 'background' THEN 5 END);
+        made.priority := coalesce(m.priority, (carillon.rules_of(made.push_type)).default_priority);
         made.scheduled := CASE WHEN m.run_at > now() THEN true END;
     END IF;
     RETURN made;

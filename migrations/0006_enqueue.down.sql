@@ -11,7 +11,6 @@ BEGIN
     END LOOP;
 END
 $$;
-DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads, carillon.take_key,
-    carillon.tokens_per_job;
+DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads, carillon.take_key;
 
 DELETE FROM carillon.schema_migrations WHERE version = 6;

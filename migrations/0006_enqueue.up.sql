@@ -1,10 +1,6 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
 -- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
 
--- The most tokens in one job. Longer lists are cut, so that workers share them.
-CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-
 -- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
 -- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
 -- one enqueues.
@@ -34,7 +30,8 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
     given text[] := m.payloads;
-    limit_of CONSTANT integer := carillon.payload_limit(m.push_type);
+    push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit
+    limit_of CONSTANT integer := (carillon.rules_of(push_type)).payload_limit;
     wrong record;
 BEGIN
     IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
@@ -60,8 +57,7 @@ BEGIN
     IF FOUND THEN
         refusal := CASE WHEN wrong.bytes IS NULL
             THEN carillon.refusal('payloads', 'a payload for each token', 'null in place ' || wrong.place)
-            ELSE carillon.refusal('payloads', format('payloads of %s bytes at most%s', limit_of,
-                    CASE WHEN limit_of = 4096 THEN ' (5120 for voip)' ELSE '' END),
+            ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type),
                 format('one of %s bytes in place %s', wrong.bytes, wrong.place), NULL, '54000') END;
         RETURN;
     END IF;
@@ -80,6 +76,14 @@ BEGIN
         refusal := carillon.refusal('payloads', 'JSON objects',
             format('%s in place %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
             CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
+        RETURN;
+    END IF;
+    SELECT min(p.place) AS place INTO wrong FROM unnest(payloads) WITH ORDINALITY AS p(payload, place)
+    WHERE (carillon.rules_of(m.push_type)).is_silent AND carillon.is_loud(p.payload);
+    IF wrong.place IS NOT NULL THEN
+        refusal := carillon.refusal('payloads', 'aps without alert, badge and sound for push type ' || push_type,
+            'one with them in place ' || wrong.place,
+            'Leave them out, or leave push_type out: Apple may not deliver such a push.');
         RETURN;
     END IF;
     is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL

@@ -99,7 +99,9 @@ BEGIN
     ELSIF cardinality(checked.cancelled) > 0 THEN
         PERFORM carillon.end_cancelled(app, ARRAY[whole]);
         RETURN 0;
-    ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
+    ELSIF octet_length(whole.payload::text) > coalesce(
+        (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
+    THEN
         -- Each part would hold a copy and fail. A claim keeps no more of it either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');

@@ -109,6 +109,7 @@ DECLARE
     m carillon.message_arguments;
     made record := carillon.activity_alert(a);
     refusal carillon.refusal := made.refusal;
+    push_type CONSTANT text := 'liveactivity';
     size integer;
     app_id integer;
     id bigint;
@@ -131,13 +132,13 @@ BEGIN
             '"relevance-score":' || to_json(a.relevance_score),
             '"alert":' || carillon.compact(made.alert)) || '}}';
         size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF size > 4096 THEN
+        IF size > (carillon.rules_of(push_type)).payload_limit THEN
             refusal := carillon.refusal((
                     SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
                         ('attributes', a.attributes::text), ('alert', coalesce(a.alert, a.alert_json::text)),
                         ('title', a.title), ('body', a.body), ('sound', a.sound)) AS p(name, value)
                     ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
-                'what makes a payload of 4096 bytes at most', 'one of ' || size || ' bytes', NULL, '54000');
+                'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
     END IF;
     IF refusal.hint IS NOT NULL THEN
@@ -149,7 +150,7 @@ BEGIN
     m.app := a.app;
     m.tokens := a.tokens;
     m.payload_type := 'text'::regtype;
-    m.push_type := 'liveactivity';
+    m.push_type := push_type;
     -- Apple counts pushes of priority 10 against a budget.
     m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
     m.expires_at := a.expires_at;

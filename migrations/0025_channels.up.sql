@@ -259,8 +259,6 @@ BEGIN
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');
-    ELSIF p.priority NOT IN (10, 5) THEN
-        refusal := carillon.refusal('priority', '10 or 5', p.priority::text);
     ELSIF jsonb_typeof(p.aps) <> 'object' THEN
         refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
     ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
@@ -291,16 +289,14 @@ BEGIN
         m.dedupe_for := p.dedupe_for;
         m.on_unknown := p.on_unknown;
         m.on_duplicate := p.on_duplicate;
-        -- The type with the size of a broadcast, 5,120 bytes, and without rules of its own.
-        m.push_type := 'voip';
-        made := carillon.draft(m);
+        made := carillon.draft(m, 'channel');
         refusal := made.refusal;
         -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
         made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
             || substr(made.payload, 9);
         size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > 5120 THEN
-            refusal := carillon.refusal('content_state', 'what makes a payload of 5120 bytes at most',
+        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
+            refusal := carillon.refusal('content_state', 'what makes a payload of ' || carillon.payload_size('channel'),
                 format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;
@@ -315,7 +311,6 @@ BEGIN
     ELSIF (answer.known).policy = 0 THEN
         m.expires_at := NULL;
     END IF;
-    made.push_type := 'channel';
     id := nextval('carillon.messages_id_seq');
     IF p.dedupe_key IS NOT NULL THEN
         holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);

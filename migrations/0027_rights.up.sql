@@ -24,7 +24,7 @@ BEGIN
             'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'token_kinds', 'check_kind', 'usual_end',
             'start_activity', 'update_activity', 'end_activity', 'submit_activity',
             'request_channel', 'record_channel', 'channel', 'remove_channel', 'publish', 'submit_publication',
-            'token_text', 'requeue_failures', 'message_parts', 'message_status')
+            'token_text', 'requeue_failures', 'message_parts', 'message_status', 'push_types')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
     END LOOP;
@@ -61,7 +61,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
     carillon.release, carillon.withdraw, carillon.order_updates, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
-    carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
+    carillon.rules_of, carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
     carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.run_watched,
@@ -83,7 +83,7 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.default_partition_rows, carillon.token_text, carillon.search_reference, carillon.search_token
+    carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token
 TO carillon_reader;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (27, 'rights');

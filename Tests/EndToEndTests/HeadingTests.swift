@@ -7,12 +7,13 @@ import Testing
 /// What a push is sent with that its message does not say in so many words.
 @Suite struct HeadingTests {
     private static func enqueue(_ queue: Queue, _ arguments: String) async throws {
-        try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
+        let payload = #"{"aps":{"content-available":1}}"#
+        try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', payload => '\(payload)'\(arguments))")
     }
 
     @Test(arguments: [
         ("voip", "NULL", "org.example.app.voip"), ("liveactivity", "NULL", "org.example.app.push-type.liveactivity"),
-        ("background", "NULL", "org.example.app"), ("voip", "'org.example.other'", "org.example.other"),
+        ("background", "NULL", "org.example.app"), ("voip", "'org.example.other.voip'", "org.example.other.voip"),
     ])
     func `a push type has the topic that Apple derives for it, unless the message names one`(
         pushType: String,

@@ -3,6 +3,13 @@ extension APNs.Message {
     func batch(topic: String?) throws(PushError) -> PushBatch {
         try check()
         let payload = try self.payload.bytes()
+        if payload.count > pushType.payloadLimit {
+            throw PushError(
+                .invalidMessage,
+                "The payload has \(payload.count) bytes; those of the push type \(pushType) may have "
+                    + "\(pushType.payloadLimit). Make it smaller."
+            )
+        }
         let topic = Array((self.topic.map { pushType.completing($0) } ?? topic ?? "").utf8)
         let collapseID = Array((self.collapseID ?? "").utf8)
         var batch = PushBatch()
@@ -28,17 +35,6 @@ extension APNs.Message {
         let token = Array(token.utf8)
         // A span of an array that stays alive and unchanged through the call.
         return unsafe PushID.derived(installation: (id.high, id.low), message: 0, token: token.span.bytes)
-    }
-
-    /// What is said at once, since no device token is to blame.
-    func check() throws(PushError) {
-        if let collapseID, collapseID.utf8.count > 64 {
-            throw PushError(
-                .invalidMessage,
-                "The collapse identifier is \(collapseID.utf8.count) bytes long; APNs accepts 64."
-            )
-        }
-        if payload.hasTwoAPS { throw .apsInExtra }
     }
 }
 

@@ -3,7 +3,8 @@ public import FoundationEssentials
 extension APNs {
     /// A push for one or many devices.
     ///
-    /// Hardly anything that APNs checks is checked here: its rejections are in the `Result`.
+    /// What the push type forbids is an error: a priority, a long payload, a notification in the background. All else that
+    /// APNs checks is in the `Result`.
     public struct Message: Hashable, Sendable {
         /// The message's identity. The identities of its pushes derive from it, so a retry has the same ones. A copy that is
         /// another message needs another identity.

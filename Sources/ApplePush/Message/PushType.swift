@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// The type of a push: the value of the header `apns-push-type`.
 public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// Apple's name of a type, the suffix of its topic, its largest payload in bytes, and the priority that it needs.
@@ -9,20 +11,16 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The eleven types of Apple's table, and one for pushes to channels, which only this package knows.
-    static let table: [Row] = [
-        Row(name: "alert", suffix: "", payloadLimit: 4096),
-        Row(name: "background", suffix: "", payloadLimit: 4096, priority: .conservesPower),
-        Row(name: "complication", suffix: ".complication", payloadLimit: 4096),
-        Row(name: "controls", suffix: ".push-type.controls", payloadLimit: 4096),
-        Row(name: "fileprovider", suffix: ".pushkit.fileprovider", payloadLimit: 4096),
-        Row(name: "liveactivity", suffix: ".push-type.liveactivity", payloadLimit: 4096),
-        Row(name: "location", suffix: ".location-query", payloadLimit: 4096),
-        Row(name: "mdm", suffix: "", payloadLimit: 4096),
-        Row(name: "pushtotalk", suffix: ".voip-ptt", payloadLimit: 4096),
-        Row(name: "voip", suffix: ".voip", payloadLimit: 5120),
-        Row(name: "widgets", suffix: ".push-type.widgets", payloadLimit: 4096),
-        Row(name: "channel", suffix: "", payloadLimit: 5120),
-    ]
+    private static let appleRules = PushTypeRules.all + [.channel]
+
+    static let table = appleRules.map { rules in
+        Row(
+            name: rules.name.description,
+            suffix: rules.topicSuffix.description,
+            payloadLimit: rules.payloadLimit,
+            priority: rules.defaultPriority.map { APNs.Priority(rawValue: $0) }
+        )
+    }
 
     /// The type's place in the table; beyond it, among the custom types.
     let index: UInt8
@@ -90,6 +88,18 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     /// The name.
     public var description: String { name }
+
+    /// What Apple asks of such pushes; nil: the type is none of Apple's that this library knows.
+    var rules: PushTypeRules? { isCustom ? nil : Self.appleRules[Int(index)] }
+
+    /// Whether such a push may have that value of `apns-priority`.
+    package func allows(priority: some BinaryInteger) -> Bool {
+        guard let rules else { return true }
+        return PushTypeRules.Priorities(priority).map(rules.priorities.contains) ?? false
+    }
+
+    /// The most bytes of a collapse identifier; 0: such a push has none.
+    package var collapseIDLimit: Int { rules?.collapseIDLimit ?? 64 }
 
     var row: Row { isCustom ? CustomPushTypes[Int(index) - Self.table.count] : Self.table[Int(index)] }
 }

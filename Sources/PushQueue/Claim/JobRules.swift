@@ -11,15 +11,13 @@ enum JobRules {
         pushType: PushType?,
         onUnknown: String?
     ) -> LocalReason? {
-        if pushType == nil { return .unknownPushType }
+        guard let pushType else { return .unknownPushType }
         // Null is the default, retry.
         guard onUnknown == nil || onUnknown == "fail" else { return .malformedOnUnknown }
         if !isTopic(topic) { return .malformedTopic }
-        if !isCollapseID(collapseID) { return .malformedCollapseID }
-        switch priority {
-        case nil, 1, 5, 10: return nil
-        default: return .unknownPriority
-        }
+        if !isCollapseID(collapseID, of: pushType) { return .malformedCollapseID }
+        if let priority, !pushType.allows(priority: priority) { return .unknownPriority }
+        return nil
     }
 
     /// Why a payload cannot be sent; nil for the payload: there is none.
@@ -46,9 +44,9 @@ enum JobRules {
         topic.byteCount <= 255 && topic.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }
 
-    static func isCollapseID(_ collapseID: RawSpan) -> Bool {
+    static func isCollapseID(_ collapseID: RawSpan, of pushType: PushType) -> Bool {
         guard collapseID.byteCount > 0 else { return true }
-        return collapseID.byteCount <= 64 && collapseID.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+        return collapseID.byteCount <= pushType.collapseIDLimit && collapseID.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
             && collapseID[byte: 0] != 0x20 && collapseID[byte: collapseID.byteCount - 1] != 0x20
     }
 }

@@ -4,7 +4,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedToken = "MalformedToken"
     /// The payload is not a JSON object.
     case malformedPayload = "MalformedPayload"
-    /// The payload is larger than 4096 bytes, or 5120 for voip.
+    /// The payload is larger than the push type allows.
     case payloadTooLarge = "PayloadTooLarge"
     /// The row has no payload, or none for this token.
     case payloadEmpty = "PayloadEmpty"
@@ -14,7 +14,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedTopic = "MalformedTopic"
     /// The collapse id has more than 64 bytes, control characters, or a leading or trailing blank.
     case malformedCollapseID = "MalformedCollapseId"
-    /// The priority is not 10, 5 or 1.
+    /// The priority is not one that the push type may have.
     case unknownPriority = "UnknownPriority"
     /// Apple has no such push type.
     case unknownPushType = "UnknownPushType"

@@ -1,9 +1,10 @@
+import CarillonPushRules
 import FoundationEssentials
 
 /// Checks the form of requests about channels, and carries out those that are good. Such requests are rare: it makes texts and
 /// parses JSON as it likes.
 struct ChannelCheck {
-    private static let payloadLimit = 5120
+    private static let rules = PushTypeRules.channel
 
     /// A member that may have any type.
     private struct Member: Decodable {
@@ -94,7 +95,8 @@ struct ChannelCheck {
         let expiration = bytes.extracting(head.expiration.range)
         guard HeaderForm.isExpiration(expiration) else { return .badExpirationDate }
         if head.priority.isPresent {
-            guard let priority = PushTypeRule.Priorities(bytes.extracting(head.priority.range)), priority != .one
+            guard let priority = PushTypeRules.Priorities(field: bytes.extracting(head.priority.range)),
+                Self.rules.priorities.contains(priority)
             else { return .badPriority }
         }
         if let refusal = refusalOfUpdate(payload) { return refusal }
@@ -108,7 +110,7 @@ struct ChannelCheck {
 
     private func refusalOfUpdate(_ payload: Span<UInt8>) -> Refusal? {
         if payload.isEmpty { return .payloadEmpty }
-        if payload.count > Self.payloadLimit { return .broadcastTooLarge }
+        if payload.count > Self.rules.payloadLimit { return .broadcastTooLarge }
         var json = JSONObjectCheck()
         guard json.faultOffset(in: payload) == nil else { return .badRequestPayload }
         guard let update = try? JSONDecoder().decode(Update.self, from: Data(payload.array)) else { return nil }

@@ -50,6 +50,4 @@ enum HeaderForm {
         }
         return true
     }
-
-    static func isCollapseID(_ value: Span<UInt8>) -> Bool { (1...64).contains(value.count) }
 }

@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// Decides on requests: form, credential, the app of the device token, then the rules. It has no socket and no clock.
 struct Judge {
     private var check: RequestCheck
@@ -124,12 +126,12 @@ struct Judge {
         in bytes: Span<UInt8>,
         _ credential: ClientCredential
     ) -> DeviceTokenOwners.App? {
-        guard owners != nil, let rule = PushTypeRule(of: head, in: bytes) else { return nil }
+        guard owners != nil, let rules = PushTypeRules(of: head, in: bytes) else { return nil }
         if head.topic.isPresent {
             let topic = bytes.extracting(head.topic.range)
-            return owners?.app(named: topic.extracting(rule.app(in: topic)))
+            return owners?.app(named: topic.extracting(rules.app(in: topic)))
         }
         guard let topic = credential.onlyTopic else { return nil }
-        return owners?.app(named: topic.span.extracting(rule.app(in: topic.span)))
+        return owners?.app(named: topic.span.extracting(rules.app(in: topic.span)))
     }
 }

@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// The causes for which requests about channels are refused.
 extension Refusal {
     /// Slow: read once for each, when the answers are made.
@@ -30,7 +32,11 @@ extension Refusal {
             (400, "BadExpirationDate", "apns-expiration must be 0 for a channel that stores no messages (policy 0).")
         case .badRequestPayload: (400, "BadRequestPayload", "The body is not the JSON that is needed here.")
         case .startByBroadcast: (400, "BadRequestPayload", "A broadcast cannot start a Live Activity.")
-        case .broadcastTooLarge: (413, "PayloadTooLarge", "The body is longer than 5,120 bytes.")
+        case .broadcastTooLarge:
+            (
+                413, "PayloadTooLarge",
+                "The body is longer than the \(PushTypeRules.channel.payloadLimit) bytes of a broadcast."
+            )
         case .missingChannelQueueSize: (400, "MissingChannelQueueSize", "There is no message-storage-policy.")
         case .badStoragePolicy: (400, "BadRequestPayload", "message-storage-policy must be 0 or 1.")
         case .tooManyChannels: (400, "CannotCreateChannelConfig", "The app has 10,000 channels, and may have no more.")

@@ -107,16 +107,16 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badMessageID:
             (400, "BadMessageId", "apns-id must be a UUID: 8-4-4-4-12 hexadecimal digits in lower case.")
         case .badExpirationDate: (400, "BadExpirationDate", "apns-expiration must be seconds since 1970 in digits.")
-        case .badCollapseID: (400, "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes.")
+        case .badCollapseID: (400, "BadCollapseId", "apns-collapse-id is empty or too long.")
         case .invalidPushType:
             (400, "InvalidPushType", "Apple has no such apns-push-type, or it does not fit the topic.")
         case .badPriority:
             (
                 400, "BadPriority",
-                "apns-priority must be 10, 5 or 1; 5 for a background push, 10 or 5 for a Live Activity."
+                "apns-priority is not one that a push of this type, or a broadcast, may have."
             )
         case .badDefaultPriority:
-            (400, "BadPriority", "Without apns-priority a push has priority 10; a background push must have 5.")
+            (400, "BadPriority", "Without apns-priority a push has priority 10, which one of this type may not have.")
         case .missingTopic:
             (400, "MissingTopic", "Only a client certificate with exactly one topic may leave apns-topic out.")
         case .badTopic:
@@ -131,7 +131,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .topicOfOtherKey: (400, "TopicDisallowed", "The key of the provider token is for other topics.")
         case .payloadEmpty: (400, "PayloadEmpty", "The body is empty, or not a JSON object.")
         case .payloadTooLarge:
-            (413, "PayloadTooLarge", "The body is longer than 4,096 bytes, or 5,120 for voip.")
+            (413, "PayloadTooLarge", "The body is longer than a push of this type may have it.")
         case .badDeviceToken: (400, "BadDeviceToken", "A device token has 32 to 100 bytes in hexadecimal digits.")
         case .deviceTokenNotForTopic:
             (400, "DeviceTokenNotForTopic", "The device token was first accepted for another topic.")

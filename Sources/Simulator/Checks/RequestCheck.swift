@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// Checks the form of a request as APNs does. Connections, time and keys play no part.
 struct RequestCheck {
     /// The bundle identifiers that provider tokens may push to, in the order of their addition; empty: any.
@@ -40,58 +42,61 @@ struct RequestCheck {
         if head.expiration.isPresent, !HeaderForm.isExpiration(bytes.extracting(head.expiration.range)) {
             return .badExpirationDate
         }
-        if head.collapseID.isPresent, !HeaderForm.isCollapseID(bytes.extracting(head.collapseID.range)) {
+        let rules = PushTypeRules(of: head, in: bytes)
+        if head.collapseID.isPresent,
+            !(1...(rules ?? PushTypeRules.all[0]).collapseIDLimit).contains(head.collapseID.range.count)
+        {
             return .badCollapseID
         }
-        guard let rule = PushTypeRule(of: head, in: bytes) else { return .invalidPushType }
+        guard let rules else { return .invalidPushType }
         if head.priority.isPresent {
-            guard let priority = PushTypeRule.Priorities(bytes.extracting(head.priority.range)),
-                rule.priorities.contains(priority)
+            guard let priority = PushTypeRules.Priorities(field: bytes.extracting(head.priority.range)),
+                rules.priorities.contains(priority)
             else { return .badPriority }
-        } else if !rule.priorities.contains(.ten) {
+        } else if !rules.priorities.contains(.ten) {
             return .badDefaultPriority
         }
         if let refusal = refusalOfTopic(
             head.topic,
             in: bytes,
-            rule: rule,
+            rules: rules,
             credential: credential,
             bound: bound
         ) {
             return refusal
         }
-        if let refusal = refusalOfPayload(payload, limit: rule.payloadLimit) { return refusal }
+        if let refusal = refusalOfPayload(payload, limit: rules.payloadLimit) { return refusal }
         return HeaderForm.isDeviceToken(bytes.extracting(head.deviceToken(in: bytes))) ? nil : .badDeviceToken
     }
 
     private mutating func refusalOfTopic(
         _ part: RequestHead.Part,
         in bytes: Span<UInt8>,
-        rule: PushTypeRule,
+        rules: PushTypeRules,
         credential: ClientCredential,
         bound: BoundTopics
     ) -> Refusal? {
         guard part.isPresent else {
             guard let only = credential.onlyTopic else { return .missingTopic }
-            return rule.refusal(of: only.span, hasSuffix: PushTypeRule(suffixOf: only.span) != nil)
+            return rules.refusal(of: only.span, hasSuffix: PushTypeRules(suffixOf: only.span) != nil)
         }
         let topic = bytes.extracting(part.range)
         var hasSuffix = false
         if topic.isEmpty || !topic.equals(plainTopic.span) {
             guard HeaderForm.isTopic(topic) else { return .badTopic }
-            hasSuffix = PushTypeRule(suffixOf: topic) != nil
+            hasSuffix = PushTypeRules(suffixOf: topic) != nil
             if !hasSuffix {
                 plainTopic.removeAll(keepingCapacity: true)
                 plainTopic.append(topic)
             }
         }
-        if let refusal = rule.refusal(of: topic, hasSuffix: hasSuffix) { return refusal }
+        if let refusal = rules.refusal(of: topic, hasSuffix: hasSuffix) { return refusal }
         switch credential {
         case .certificate(let certificate):
-            return certificate.allows(topic) && !rule.needsProviderToken ? nil : .topicDisallowed
+            return certificate.allows(topic) && !rules.needsProviderToken ? nil : .topicDisallowed
         case .providerToken:
             if topics.isEmpty, bound.ofKey.isEmpty { return nil }
-            return bound.refusal(of: topic.extracting(rule.app(in: topic)), among: topics)
+            return bound.refusal(of: topic.extracting(rules.app(in: topic)), among: topics)
         }
     }
 

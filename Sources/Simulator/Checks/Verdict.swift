@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// What the simulator makes of one request.
 enum Verdict: Sendable, Equatable {
     case accepted
@@ -22,28 +24,42 @@ enum Verdict: Sendable, Equatable {
         case .duplicateHeaders: return head.duplicate.map { "\($0) came more than once." }
         case .payloadEmpty, .badRequestPayload: return Self.fault(of: payload)
         case .invalidPushType, .topicDisallowed:
-            guard let rule = PushTypeRule(of: head, in: bytes) else {
-                return "apns-push-type is none of \(PushTypeRule.all.map(\.name.description).joined(separator: ", "))."
+            guard let rules = PushTypeRules(of: head, in: bytes) else {
+                return "apns-push-type is none of \(PushTypeRules.all.map(\.name.description).joined(separator: ", "))."
             }
-            if head.topic.isPresent { return Self.fault(of: bytes.extracting(head.topic.range), rule, credential) }
-            return credential.onlyTopic.map { Self.fault(of: $0.span, rule, credential) }
+            if head.topic.isPresent { return Self.fault(of: bytes.extracting(head.topic.range), rules, credential) }
+            return credential.onlyTopic.map { Self.fault(of: $0.span, rules, credential) }
+        case .badPriority, .badDefaultPriority:
+            return PushTypeRules(of: head, in: bytes).map { rules in
+                let given =
+                    head.priority.isPresent
+                    ? "it is \(bytes.extracting(head.priority.range).text)." : "a missing one is 10."
+                return "apns-priority of \(rules.subject) is \(rules.priorities.text); \(given)"
+            }
+        case .badCollapseID:
+            let limit = (PushTypeRules(of: head, in: bytes) ?? PushTypeRules.all[0]).collapseIDLimit
+            return "apns-collapse-id has 1 to \(limit) bytes; it has \(head.collapseID.range.count)."
+        case .payloadTooLarge:
+            return PushTypeRules(of: head, in: bytes).map { rules in
+                "The body is longer than the \(rules.payloadLimit) bytes that \(rules.subject) may have."
+            }
         default: return nil
         }
     }
 
-    private static func fault(of topic: Span<UInt8>, _ rule: PushTypeRule, _ credential: ClientCredential) -> String {
-        let owner = PushTypeRule(suffixOf: topic)
-        if rule.refusal(of: topic, hasSuffix: owner != nil) != nil {
+    private static func fault(of topic: Span<UInt8>, _ rules: PushTypeRules, _ credential: ClientCredential) -> String {
+        let owner = PushTypeRules(suffixOf: topic)
+        if rules.refusal(of: topic, hasSuffix: owner != nil) != nil {
             guard let owner else {
-                return "The push type \(rule.name) needs a topic of the bundle ID and then \(rule.topicSuffix)."
+                return "The push type \(rules.name) needs a topic of the bundle ID and then \(rules.topicSuffix)."
             }
-            return "The topic has \(owner.topicSuffix), the suffix of \(owner.name); apns-push-type is \(rule.name)."
+            return "The topic has \(owner.topicSuffix), the suffix of \(owner.name); apns-push-type is \(rules.name)."
         }
         guard case .certificate(let certificate) = credential else {
             return "--allow-topic does not name the app of the topic."
         }
         if certificate.allows(topic) {
-            return "The push type \(rule.name) needs a provider token in place of a client certificate."
+            return "The push type \(rules.name) needs a provider token in place of a client certificate."
         }
         let names = certificate.topics.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
         return "The client certificate does not name the topic: it names \(names)."
@@ -69,5 +85,12 @@ enum Verdict: Sendable, Equatable {
     private static func name(of byte: UInt8) -> String {
         if (0x21..<0x7F).contains(byte) { return "\"\(Character(Unicode.Scalar(byte)))\"" }
         return (byte < 16 ? "0x0" : "0x") + String(byte, radix: 16, uppercase: true)
+    }
+}
+
+extension PushTypeRules {
+    /// The pushes that they are for, in a sentence.
+    fileprivate var subject: String {
+        name.utf8CodeUnitCount == 0 ? "a push without apns-push-type" : "a push of the type \(name)"
     }
 }

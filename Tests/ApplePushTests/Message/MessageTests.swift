@@ -74,7 +74,7 @@ import Testing
             alert: "Hello",
             badge: 0,
             extra: ["n": [1, 2.5, "three", nil]],
-            pushType: .background,
+            pushType: .complication,
             priority: 5,
             expiry: .at(1_700_000_000),
             collapseID: "c",

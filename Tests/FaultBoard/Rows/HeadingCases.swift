@@ -29,7 +29,9 @@ import Testing
     ]
 
     private static let rejected = [
-        OddRow([("push_type", "'background'"), ("priority", "10")], .rejected("400 BadPriority")),
+        OddRow([("push_type", "'background'"), ("priority", "10")], .refused("UnknownPriority")),
+        OddRow([("push_type", "'background'"), ("priority", "1")], .refused("UnknownPriority")),
+        OddRow([("push_type", "'liveactivity'"), ("priority", "1")], .refused("UnknownPriority")),
         OddRow("topic", "'com.example.stranger'", .rejected("400 TopicDisallowed")),
         OddRow("topic", "'a/b'", .rejected("400 BadTopic")),
         OddRow("push_type", "'voip'", .rejected("400 TopicDisallowed")),
@@ -62,7 +64,7 @@ import Testing
 
     @Test func `P4: a whole claim of rows that the gateway refuses holds up no other claim`() async throws {
         try await Scene.with { scene in
-            for _ in 1...30 { try await scene.insert(Self.rejected[1]) }
+            for _ in 1...30 { try await scene.insert(Self.rejected[3]) }
             try await scene.fleet.started()
             try await scene.drained()
             try await scene.enqueue(30)

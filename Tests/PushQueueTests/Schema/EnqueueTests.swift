@@ -41,7 +41,7 @@ import Testing
             _ = try await database.value(
                 """
                 carillon.enqueue(app => 'demo', tokens => ARRAY['ab'], alert => 'x', push_type => 'liveactivity',
-                    priority => 5, expires_at => '2100-01-01Z', collapse_id => 'score', topic => 'other.topic', lane => 0,
+                    priority => 5, expires_at => '2100-01-01Z', collapse_id => 'score', topic => 'other.push-type.liveactivity', lane => 0,
                     reference => 'order 7', on_unknown => 'fail')
                 """
             )
@@ -51,7 +51,7 @@ import Testing
                     SELECT push_type, priority, expires_at = '2100-01-01Z', collapse_id, topic, lane, reference, on_unknown
                     FROM carillon.messages
                     """
-                ) == [#"(liveactivity,5,t,score,other.topic,0,"order 7",fail)"#]
+                ) == [#"(liveactivity,5,t,score,other.push-type.liveactivity,0,"order 7",fail)"#]
             )
         }
     }
@@ -111,7 +111,7 @@ import Testing
 
     private static let types: [(String, String, String?)] = [
         ("content_available => true", "background", "5"),
-        ("content_available => true, priority => 1", "background", "1"),
+        ("content_available => true, priority => 5", "background", "5"),
         ("content_available => true, alert => 'x'", "alert", nil),
         ("content_available => true, push_type => 'alert'", "alert", nil),
         (#"content_available => true, extra => '{"k":1}'"#, "background", "5"),
@@ -120,7 +120,7 @@ import Testing
         (#"payload => '{"aps":{"content-available":"1"}}'"#, "alert", nil),
         (#"payload => '{"aps":{"content-available":1,"alert":null,"sound":null}}'"#, "background", "5"),
         (#"payload => '{"aps":{},"x":"content-available"}'"#, "alert", nil),
-        ("alert => 'x', push_type => 'background'", "background", "5"),
+        ("content_available => true, push_type => 'background'", "background", "5"),
         ("alert => 'x', priority => 10", "alert", "10"),
         ("badge => 1", "alert", nil),
     ]

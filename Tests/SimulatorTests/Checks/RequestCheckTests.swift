@@ -1,3 +1,4 @@
+import CarillonPushRules
 import Testing
 
 @testable import ApplePushSimulator
@@ -108,11 +109,11 @@ struct RequestCheckTests {
     }
 
     @Test func `a push type that does not fit the topic is refused, and a missing one is accepted`() {
-        let endings = PushTypeRule.all.filter { $0.topicSuffix.utf8CodeUnitCount > 0 }
+        let endings = PushTypeRules.all.filter { $0.topicSuffix.utf8CodeUnitCount > 0 }
         #expect(endings.count == 8)
         for ending in endings {
             let topic = "com.example.app" + ending.topicSuffix.description
-            for rule in PushTypeRule.all where rule.name.description != ending.name.description {
+            for rule in PushTypeRules.all where rule.name.description != ending.name.description {
                 let fields: KeyValuePairs = ["apns-push-type": rule.name.description, "apns-priority": "5"]
                 #expect(refusal(SampleRequest(topic: topic, fields)) == .invalidPushType, "\(rule.name) to \(topic)")
                 let certificate = ClientCredential.certificate(.init(topics: [topic]))
@@ -124,7 +125,7 @@ struct RequestCheckTests {
     }
 
     @Test func `there are eleven push types`() {
-        #expect(PushTypeRule.all.count == 11)
+        #expect(PushTypeRules.all.count == 11)
     }
 
     @Test func `a certificate pushes to its own topics only`() {

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPushRules
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import Testing
             "com.example.app.push-type.liveactivity", "com.example.app.location-query", "bearer a.b.c",
             "123e4567-e89b-12d3-a456-426614174000", "\u{0}\u{1F}\u{7F}\"\\", "é\u{2028}😀", "com.example.",
             String(repeating: "a", count: 300),
-        ] + PushTypeRule.all.map(\.name.description)
+        ] + PushTypeRules.all.map(\.name.description)
     private static let paths = [
         "/3/device/", "/3/device", "/3/device//", "/4/broadcasts/apps/x", "*", "", "/3/device/\u{0}",
     ]

@@ -1,3 +1,4 @@
+import CarillonPushRules
 import Testing
 
 @testable import ApplePushSimulator
@@ -42,7 +43,7 @@ struct DeviceTokenOwnersTests {
     @Test func `topics with the suffixes of push types belong to one app`() {
         for types in [true, false] {
             var judge = Judge(SimulatorConfiguration())
-            for rule in PushTypeRule.all where !rule.needsProviderToken {
+            for rule in PushTypeRules.all where !rule.needsProviderToken {
                 let topic = "org.example.one" + rule.topicSuffix.description
                 #expect(refusal(&judge, topic: topic, type: types ? rule.name.description : nil) == nil, "\(rule.name)")
             }

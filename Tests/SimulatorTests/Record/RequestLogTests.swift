@@ -146,6 +146,16 @@ struct RequestLogTests {
         ),
         (SampleRequest(["apns-push-type": "Alert"]), "liveactivity", "suffix"),
         (SampleRequest(["apns-priority": "5", "apns-priority": "5"]), "apns-priority", "apns-id"),
+        (
+            SampleRequest(["apns-push-type": "background", "apns-priority": "10"]), "type background is 5; it is 10.",
+            "missing"
+        ),
+        (SampleRequest(["apns-push-type": "background"]), "type background is 5; a missing one is 10.", "it is"),
+        (SampleRequest(["apns-priority": "7"]), "10, 5 or 1; it is 7.", "background"),
+        (
+            SampleRequest(["apns-collapse-id": String(repeating: "ü", count: 33)]), "has 1 to 64 bytes; it has 66.",
+            "empty"
+        ),
         (SampleRequest().with(payload: ""), "empty", "JSON"),
         (SampleRequest().with(payload: "\u{FEFF}{}"), "byte order mark", "empty"),
         (SampleRequest().with(payload: #"{"a":NaN}"#), #"has "N" at offset 5."#, "empty"),
@@ -166,6 +176,25 @@ struct RequestLogTests {
             #expect(try await client.send([request]).map(\.status) == [400])
             let detail = try #require(try lines().first?.detail)
             #expect(detail.contains(expected) && !detail.contains(other) && detail.hasSuffix("."), "\(detail)")
+        }
+    }
+
+    @Test func `the detail of a body that is too long names the push type and its limit`() async throws {
+        try await withSimulator { simulator, lines, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app", "com.example.app.voip"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let payload = #"{"a":""# + String(repeating: "x", count: 5113) + #""}"#
+            let requests = [
+                SampleRequest(["apns-push-type": "alert"]),
+                SampleRequest(topic: "com.example.app.voip", ["apns-push-type": "voip"]),
+            ]
+            #expect(try await client.send(requests.map { $0.with(payload: payload) }).map(\.status) == [413, 413])
+            #expect(
+                try lines().map(\.detail) == [
+                    "The body is longer than the 4096 bytes that a push of the type alert may have.",
+                    "The body is longer than the 5120 bytes that a push of the type voip may have.",
+                ]
+            )
         }
     }
 

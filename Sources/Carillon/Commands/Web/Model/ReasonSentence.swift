@@ -13,7 +13,8 @@ enum ReasonSentence {
         "BadCollapseId": "The collapse id is longer than 64 bytes.",
         "BadExpirationDate": "The expiry is not a time.",
         "BadMessageId": "The apns-id is not a UUID.",
-        "BadPriority": "The priority is not 10, 5 or 1.",
+        "BadPriority":
+            "The priority is not one that the push type may have: 5 for background, 10 or 5 for liveactivity, else 10, 5 or 1.",
         "InvalidPushType": "The push type does not fit the topic or the payload.",
         "PayloadEmpty": "The message has no payload, or none for this device token.",
         "MismatchedPayloads":

@@ -1,0 +1,58 @@
+import CarillonPushRules
+
+extension PushTypeRules.Priorities {
+    /// Reads the header field; nil: Apple knows no such priority.
+    init?(field value: Span<UInt8>) {
+        switch value.count {
+        case 2 where value.equals("10"): self = .ten
+        case 1 where value.equals("5"): self = .five
+        case 1 where value.equals("1"): self = .one
+        default: return nil
+        }
+    }
+}
+
+extension PushTypeRules {
+    /// The rules for a request; nil where it names a push type that does not exist.
+    init?(of head: RequestHead, in bytes: Span<UInt8>) {
+        guard head.pushType.isPresent else {
+            // Older clients leave it out: then any topic goes.
+            let owner = PushTypeRules(suffixOf: bytes.extracting(head.topic.range))
+            self.init(name: "", payloadLimit: (owner ?? Self.all[0]).payloadLimit)
+            return
+        }
+        let name = bytes.extracting(head.pushType.range)
+        for rule in Self.all where name.equals(rule.name) {
+            self = rule
+            return
+        }
+        return nil
+    }
+
+    /// The push type whose suffix the topic has; nil where it has none.
+    init?(suffixOf topic: Span<UInt8>) {
+        for rule in Self.all where rule.topicSuffix.utf8CodeUnitCount > 0 && rule.isSuffix(of: topic) {
+            self = rule
+            return
+        }
+        return nil
+    }
+
+    private func isSuffix(of topic: Span<UInt8>) -> Bool {
+        topic.count > topicSuffix.utf8CodeUnitCount && topic.hasSuffix(topicSuffix)
+    }
+
+    /// Why no push of this type goes to the topic, which may have the suffix of this or another type.
+    func refusal(of topic: Span<UInt8>, hasSuffix: Bool) -> Refusal? {
+        if name.utf8CodeUnitCount == 0 { return nil }
+        let fits = topicSuffix.utf8CodeUnitCount == 0 ? !hasSuffix : isSuffix(of: topic)
+        if fits { return nil }
+        return hasSuffix ? .invalidPushType : .topicDisallowed
+    }
+
+    /// The bytes of a topic that name the app: all but the suffix of a push type.
+    func app(in topic: Span<UInt8>) -> Range<Int> {
+        let rule = name.utf8CodeUnitCount > 0 ? self : PushTypeRules(suffixOf: topic)
+        return 0..<topic.count - (rule?.topicSuffix.utf8CodeUnitCount ?? 0)
+    }
+}
