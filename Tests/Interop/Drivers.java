@@ -50,6 +50,14 @@ public class Drivers {
         run("payload as OTHER", "enqueue", SHOWN, 1, tokens, other("payload", SHOWN));
         run("payload as json", "enqueue", SHOWN, 1, tokens, json("payload", "json", SHOWN));
         run("payload as jsonb", "enqueue", SHOWN, 1, tokens, json("payload", "jsonb", SHOWN));
+        run("payloads as text", "enqueue", SHOWN, 1, tokens, new Argument("payloads", (s, i) ->
+            s.setArray(i, connection.createArrayOf("text", new String[] {PLAIN, SHOWN}))));
+        run("payloads as jsonb", "enqueue", SHOWN, 1, tokens, new Argument("payloads", (s, i) ->
+            s.setArray(i, connection.createArrayOf("jsonb", new String[] {PLAIN, SHOWN}))));
+        // Nobody has registered this token: its badge is counted from 0 each time.
+        run("counted badge", "enqueue", "{\"aps\":{\"alert\":\"x\",\"badge\":3}}", 1, alert,
+            new Argument("tokens", (s, i) -> s.setArray(i, connection.createArrayOf("text", new String[] {"ef".repeat(32)}))),
+            new Argument("badge_add", (s, i) -> s.setInt(i, 3)));
         run("lines", "enqueue", "{\"aps\":{\"alert\":{\"title\":\"T\",\"body\":\"B\"}}}", 1, tokens, text("title", "T"),
             text("body", "B"));
         run("numbers as short, int, long", "enqueue", "{\"aps\":{\"alert\":\"x\",\"badge\":1}}", 0, tokens, alert,
@@ -109,7 +117,8 @@ public class Drivers {
 
     /** Compares what is stored with what should be, as jsonb. */
     static String row(long id, String payload, int lane) throws Exception {
-        String query = "SELECT payload::jsonb = ?::jsonb AND lane = ?, payload::text, lane FROM carillon.messages WHERE id = ?";
+        String query = "SELECT m.one::jsonb = ?::jsonb AND lane = ?, m.one::text, lane FROM "
+            + "(SELECT coalesce(q.payload, q.payloads[2]) AS one, q.* FROM carillon.messages q) AS m WHERE id = ?";
         try (PreparedStatement statement = connection.prepareStatement(query)) {
             statement.setString(1, payload);
             statement.setInt(2, lane);

@@ -27,6 +27,8 @@ func main() {
 		panic(err)
 	}
 	tokens := pq.Array([]string{strings.Repeat("ab", 32), strings.Repeat("cd", 32)})
+	// Nobody has registered it: its badge is counted from 0 each time.
+	unknown := pq.Array([]string{strings.Repeat("ef", 32)})
 	alert := `{"title":"Hello","body":"a, b: c"}`
 	shown := `{"aps":{"alert":` + alert + `}}`
 	plain := `{"aps":{"alert":"x"}}`
@@ -38,6 +40,8 @@ func main() {
 		{"broadcast as text", "broadcast", "alert", []interface{}{alert}, shown, 2},
 		{"payload as text", "enqueue", "tokens payload", []interface{}{tokens, shown}, shown, 1},
 		{"payload as bytes", "enqueue", "tokens payload", []interface{}{tokens, []byte(shown)}, shown, 1},
+		{"payloads as text", "enqueue", "tokens payloads", []interface{}{tokens, pq.Array([]string{plain, shown})}, shown, 1},
+		{"counted badge", "enqueue", "tokens alert badge_add", []interface{}{unknown, "x", 3}, `{"aps":{"alert":"x","badge":3}}`, 1},
 		{"lines", "enqueue", "tokens title body", []interface{}{tokens, "T", "B"}, `{"aps":{"alert":{"title":"T","body":"B"}}}`, 1},
 		{"numbers plain", "enqueue", "tokens alert badge priority lane", []interface{}{tokens, "x", 1, int16(5), int64(0)},
 			`{"aps":{"alert":"x","badge":1}}`, 0},
@@ -74,7 +78,7 @@ func judge(database *sql.DB, one test) string {
 	}
 	var payload string
 	var lane int
-	err := database.QueryRow("SELECT payload::text, lane FROM carillon.messages WHERE id = $1", id.Int64).Scan(&payload, &lane)
+	err := database.QueryRow("SELECT coalesce(payload, payloads[2])::text, lane FROM carillon.messages WHERE id = $1", id.Int64).Scan(&payload, &lane)
 	if err != nil {
 		return err.Error()
 	}

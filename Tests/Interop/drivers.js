@@ -14,6 +14,11 @@ const cases = [
   ["broadcast as object", "broadcast", { alert }, { payload: shown, lane: 2 }],
   ["payload as object", "enqueue", { tokens, payload }, { payload }],
   ["payload as text", "enqueue", { tokens, payload: JSON.stringify(payload) }, { payload }],
+  ["payloads as objects", "enqueue", { tokens, payloads: [shown, payload] }, { payload }],
+  ["payloads as text", "enqueue", { tokens, payloads: [shown, payload].map((one) => JSON.stringify(one)) }, { payload }],
+  // Nobody has registered this token: its badge is counted from 0 each time.
+  ["counted badge", "enqueue", { tokens: ["ef".repeat(32)], alert: "x", badge_add: 3 },
+    { payload: { aps: { alert: "x", badge: 3 } } }],
   ["lines", "enqueue", { tokens, title: "T", body: "{B}" }, { payload: { aps: { alert: { title: "T", body: "{B}" } } } }],
   ["numbers plain", "enqueue", { tokens, alert: "x", badge: 1, priority: 5, lane: 0 },
     { payload: { aps: { alert: "x", badge: 1 } }, priority: 5, lane: 0 }],
@@ -33,7 +38,7 @@ async function judge(client, [, name, values, expected]) {
   const id = answer.rows[0].id;
   if (expected === null) return id === null ? null : `returned ${id}, not null`;
   const found = await client.query(
-    "SELECT payload, lane, priority, expires_at IS NOT NULL AS expires FROM carillon.messages WHERE id = $1", [id]);
+    "SELECT coalesce(payload, payloads[2]) AS payload, lane, priority, expires_at IS NOT NULL AS expires FROM carillon.messages WHERE id = $1", [id]);
   for (const [key, value] of Object.entries(expected)) {
     if (!isDeepStrictEqual(found.rows[0][key], value)) return `${key} is ${JSON.stringify(found.rows[0][key])}`;
   }

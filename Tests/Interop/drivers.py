@@ -15,6 +15,8 @@ ALERT = {"title": "Hello", "body": "a, b: c"}
 PAYLOAD = {"aps": {"alert": ALERT}, "k": [1, 2.5, None]}
 EXTRA = {"order": {"id": 7}}
 TOKENS = ["ab" * 32, "cd" * 32]
+# A token that nobody has registered: its badge is counted from 0 each time.
+UNKNOWN = ["ef" * 32]
 LATER = datetime.datetime(2100, 1, 1, tzinfo=datetime.timezone.utc)
 WHERE = {
     "host": os.environ["PGHOST"],
@@ -32,6 +34,15 @@ def cases(driver):
         yield "broadcast " + label, "broadcast", {"alert": value}, {"payload": alert, "lane": 2}
     for label, value in driver.json_values(PAYLOAD):
         yield "payload " + label, "enqueue", {"tokens": TOKENS, "payload": value}, {"payload": PAYLOAD}
+    for label, values in driver.json_lists([{"aps": {"alert": "one"}}, PAYLOAD]):
+        yield "payloads " + label, "enqueue", {"tokens": TOKENS, "payloads": values}, {"payload": PAYLOAD, "payloads": 2}
+    for label, wrap in driver.integers():
+        yield (
+            "counted badge " + label,
+            "enqueue",
+            {"tokens": UNKNOWN, "alert": "x", "badge_add": wrap(3)},
+            {"payload": {"aps": {"alert": "x", "badge": 3}}},
+        )
     yield "alert", "enqueue", {"tokens": TOKENS, "alert": "Hello"}, {"payload": {"aps": {"alert": "Hello"}}}
     yield (
         "lines",
@@ -87,12 +98,19 @@ class Driver:
     name = ""
     binds_empty_lists = True
     binds_jsonb = True
+    binds_jsonb_lists = True
 
     def json_values(self, value):
         """Every way in which this driver binds JSON, each with its name."""
         yield "as text", json.dumps(value)
         if self.binds_jsonb:
             yield "as jsonb", self.jsonb(value)
+
+    def json_lists(self, values):
+        """Every way in which this driver binds a list of JSON."""
+        yield "as text", [json.dumps(value) for value in values]
+        if self.binds_jsonb_lists:
+            yield "as jsonb", [self.jsonb(value) for value in values]
 
     def integers(self):
         yield "plain", lambda number: number
@@ -111,7 +129,8 @@ class Driver:
 
     def row(self, message):
         text = self.value(
-            "SELECT json_build_object('payload', m.payload, 'lane', m.lane, 'priority', m.priority, 'tokens', m.tokens, "
+            "SELECT json_build_object('payload', coalesce(m.payload, m.payloads[2]), "
+            "'payloads', cardinality(m.payloads), 'lane', m.lane, 'priority', m.priority, 'tokens', m.tokens, "
             f"'expires', m.expires_at IS NOT NULL)::text FROM carillon.messages m WHERE m.id = {int(message)}",
             [],
         )
@@ -206,7 +225,7 @@ class AsyncpgCasting(Asyncpg):
     name = "asyncpg, with casts"
 
     def place(self, index, name):
-        cast = {"payload": "::json", "alert": "::jsonb", "extra": "::jsonb", "badge": "::bigint"}.get(name, "")
+        cast = {"payload": "::json", "payloads": "::json[]", "alert": "::jsonb", "extra": "::jsonb", "badge": "::bigint"}.get(name, "")
         return f"${index}{cast}"
 
     def call(self, function, arguments):
@@ -223,8 +242,8 @@ class PG8000(Cursor):
     def __init__(self):
         self.pg8000 = importlib.import_module("pg8000")
         self.version = self.pg8000.__version__
-        # Before 1.16 it knew no JSON but as text, and no array without values.
-        self.binds_jsonb = self.binds_empty_lists = self.version >= "1.16"
+        # Before 1.16 it knew no JSON but as text, no array of it, and none without values.
+        self.binds_jsonb = self.binds_jsonb_lists = self.binds_empty_lists = self.version >= "1.16"
         self.connection = self.pg8000.connect(**WHERE)
 
     def jsonb(self, value):
@@ -260,6 +279,10 @@ class SQLAlchemy(Driver):
         yield from super().integers()
         for kind in ["SmallInteger", "Integer", "BigInteger"]:
             yield "as " + kind, lambda number, kind=kind: self.typed(getattr(self.sqlalchemy, kind), number)
+
+    def json_lists(self, values):
+        yield "as text", [json.dumps(value) for value in values]
+        yield "as jsonb", self.typed(self.postgresql.ARRAY(self.postgresql.JSONB), values)
 
     def call(self, function, arguments):
         tokens = arguments.get("tokens")
