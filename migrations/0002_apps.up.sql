@@ -155,7 +155,7 @@ CREATE TABLE carillon.channels (
 CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
 CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
 COMMENT ON TABLE carillon.channels IS
-    'The channels of apps, by reference. request_channel adds a row, a worker has Apple make the channel.';
+    'The channels of apps, by reference. request_channel adds a row, a worker asks Apple to create the channel.';
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.channels.reference IS 'your own name of the channel';
 COMMENT ON COLUMN carillon.channels.policy IS

@@ -62,10 +62,17 @@ BEGIN
 END
 $$;
 
+-- The tokens of a job whose pushes are updates; null: they are none.
+CREATE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
+$$;
+
 -- What the record of a cancelled job needs.
 CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
-    last_reason text
+    last_reason text,
+    updates text[]  -- its tokens, if it is an update
 );
 
 -- Records cancelled jobs: a row of results for a message whose last tokens they had, and progress in unfinished for
@@ -76,6 +83,13 @@ LANGUAGE plpgsql AS $$
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
+    -- An update that is not sent makes no older one superseded.
+    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        SELECT n.ctid
+        FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
+        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+            AND n.message_id = g.message_id
+        ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
     -- In order of id, as settlements lock them.
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
     ORDER BY u.message_id FOR UPDATE;
@@ -165,12 +179,14 @@ BEGIN
         WITH ready AS (
             DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason)::carillon.cancelled_job AS job
+                m.attempt, m.last_status, m.last_reason, carillon.updated_tokens(m.push_type, m.tokens))
+                ::carillon.cancelled_job AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
             WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason)::carillon.cancelled_job AS job
+                s.attempt, s.last_status, s.last_reason, carillon.updated_tokens(s.push_type, s.tokens))
+                ::carillon.cancelled_job AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
@@ -190,7 +206,7 @@ BEGIN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason)::carillon.cancelled_job AS job
+                    m.last_reason, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
@@ -261,11 +277,6 @@ BEGIN
         WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
             target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
-        -- A cancelled update makes no older one superseded.
-        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
-            SELECT n.ctid FROM carillon.activity_updates n
-            WHERE n.app_id = target.app_id AND n.message_id IN (SELECT t.message_id FROM unnest(taken) t)
-            ORDER BY n.token, n.message_id FOR UPDATE SKIP LOCKED));
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
     END LOOP;

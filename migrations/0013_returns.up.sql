@@ -6,7 +6,7 @@
 CREATE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason)::carillon.cancelled_job
+        job.last_status, job.last_reason, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
 -- How many different tokens: upper and lower case are the same, and null is the empty one.
@@ -162,7 +162,8 @@ BEGIN
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                     last_status, last_reason)
-                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
                     j.last_status, j.last_reason
                 FROM pg_catalog.unnest(jobs) AS j
@@ -174,7 +175,8 @@ BEGIN
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                     last_status, last_reason, run_at)
-                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
                     j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(j.wait) * interval '1 millisecond'
                 FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id,
@@ -224,8 +226,8 @@ BEGIN
         EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
             SELECT pg_catalog.array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens,
-                payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
-                last_status, last_reason, wait)
+                payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown, attempt,
+                claims, origin, broadcast_id, created_at, last_status, last_reason, wait)
             WHERE j.id <> ALL (placed);
         END IF;
         jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));

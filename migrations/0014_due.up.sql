@@ -63,10 +63,11 @@ RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
     most_locks CONSTANT integer := 8;
+    most_bytes CONSTANT integer := 67108864;
     locks integer := 0;
     one tid;
     due tid[];
-    is_large boolean;
+    is_cut boolean;
     cancelled tid[];
     unsure tid[];
     kept tid[];
@@ -76,11 +77,17 @@ BEGIN
         after := '-infinity';
         after_id := -9223372036854775808;
     END IF;
-    SELECT array_agg(d.ctid), bool_or(d.is_large) INTO due, is_large FROM (
-        SELECT s.ctid, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) > 1048576 AS is_large
-        FROM carillon.scheduled s
-        WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
-        ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+    -- At least one row, and no more than an array can hold. Sizes are compressed ones, so a large row moves alone.
+    SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
+        bool_or(d.place > 1 AND d.total > most_bytes)
+    INTO due, is_cut FROM (
+        SELECT l.*, row_number() OVER w AS place,
+            sum(CASE WHEN l.size > 1048576 THEN most_bytes + 1::bigint ELSE l.size END) OVER w AS total FROM (
+            SELECT s.ctid, s.run_at, s.id, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) AS size
+            FROM carillon.scheduled s
+            WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+            ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+        ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that are left are behind the last one that was taken.
     place := now();
@@ -89,11 +96,7 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    IF cardinality(due) >= most OR is_large THEN
-        IF is_large THEN
-            -- Several of these may exceed the size of an array: they move one by one.
-            due := due[:1];
-        END IF;
+    IF cardinality(due) >= most OR is_cut THEN
         SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
     SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),

@@ -49,8 +49,8 @@ BEGIN
             reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
-            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
-            whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
+            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
             whole.last_reason
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
@@ -66,8 +66,8 @@ BEGIN
         -- Some may be stored one by one; the others fail.
         pieces := carillon.restore(app, ARRAY(
             SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
-                CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END, whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
-                whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+                CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END, whole.push_type,
+                whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
                 whole.created_at, whole.last_status, whole.last_reason)::carillon.job
             FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
             GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
@@ -106,6 +106,12 @@ BEGIN
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
+    END IF;
+    IF cardinality(whole.tokens) = 0 THEN
+        -- Large by its payloads, which are for nobody. A claim ends a message without tokens.
+        whole.payloads := NULL;
+        PERFORM carillon.put_back(app, ARRAY[whole]);
+        RETURN 1;
     END IF;
     RETURN carillon.cut(app, whole, size);
 END

@@ -182,19 +182,19 @@ $$;
 
 -- Takes requests that are due, each for a minute.
 CREATE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
-    app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer, is_repeated boolean
+    app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
 )
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
-        SELECT c.app_id, c.reference, c.is_asked FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
+        SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
         WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
         ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
     UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
-    RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts, d.is_asked
+    RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
 
--- Records a channel that Apple has made. False: the request was taken by another worker meanwhile, which has another made.
+-- Records a channel that Apple has created. False: another worker took the request over meanwhile, and asks for another one.
 CREATE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -215,15 +215,21 @@ BEGIN
 END
 $$;
 
--- Records that a request failed. Null for `again`: Apple will never do it.
+-- Records that a request failed. Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a
+-- channel service that cannot be reached does not keep the channels of other apps waiting.
 CREATE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
-        next_try_at = now() + coalesce(again, interval '1 hour'),
+        next_try_at = now() + coalesce(again, CASE
+            -- What Apple never made is gone at once.
+            WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
         state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
-    WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt
+    WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
+    UPDATE carillon.channels c SET next_try_at = now() + again
+    WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
+        AND c.next_try_at <= now() AND again IS NOT NULL
 $$;
 
 -- Apple has removed the channel, or never had it.
@@ -247,10 +253,11 @@ BEGIN
     WHERE c.app_id = app AND c.state = 'missing' AND c.channel_id = ANY (listed);
     DELETE FROM carillon.stray_channels s
     WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
-        OR EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = s.channel_id));
+        OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
+    -- Another app here may have the same topic at Apple, and this channel.
     INSERT INTO carillon.stray_channels (app_id, channel_id)
     SELECT app, l.id FROM unnest(listed) AS l(id)
-    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = l.id)
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
     ON CONFLICT DO NOTHING;
     RETURN QUERY
     SELECT c.channel_id, c.reference, c.state, NULL::boolean, NULL::timestamptz FROM carillon.channels c

@@ -11,7 +11,9 @@ CREATE TABLE carillon.activity_updates (
     app_id     integer,
     token      text,
     message_id bigint,
-    due_at     timestamptz NOT NULL,  -- and then message_id: the order of the updates
+    is_end     boolean NOT NULL,      -- then due_at and message_id: the order of the updates
+    due_at     timestamptz NOT NULL,
+    expires_at timestamptz,           -- null: it does not expire
     PRIMARY KEY (app_id, token, message_id)
 );
 ALTER TABLE carillon.activity_updates SET (
@@ -22,14 +24,18 @@ COMMENT ON TABLE carillon.activity_updates IS
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_updates.is_end IS
+    'whether it ends the activity: it replaces what waits with it, even what was enqueued later';
 COMMENT ON COLUMN carillon.activity_updates.due_at IS
     'when it was enqueued, or its run_at: only an update that is due replaces an older one';
+COMMENT ON COLUMN carillon.activity_updates.expires_at IS 'from then on it replaces none; null: it does not expire';
 
 -- The latest update of each token that a worker has sent or is about to send.
 CREATE TABLE carillon.activity_stamps (
     app_id     integer,
     token      text,
     message_id bigint NOT NULL,
+    is_final   boolean NOT NULL,
     due_at     timestamptz NOT NULL,
     highest    bigint NOT NULL,  -- the highest id of the messages that were ordered: all of them have lost their rows
     stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
@@ -43,6 +49,8 @@ COMMENT ON TABLE carillon.activity_stamps IS 'The update of each Live Activity t
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_stamps.is_final IS
+    'whether it has ended the activity: nothing is sent after it. A channel goes on after an end';
 COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
 COMMENT ON COLUMN carillon.activity_stamps.highest IS
     'the highest id of its updates: an older one that comes back for a retry is not sent';
@@ -50,15 +58,20 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 
 -- Notes an update of tokens in the transaction that enqueues it. The message of a push is its job's id, or the one that
 -- the job is a part or a retry of.
-CREATE FUNCTION carillon.note_update(app integer, message bigint, tokens text[], due timestamptz) RETURNS void
+CREATE FUNCTION carillon.note_update(
+    app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
+) RETURNS void
 -- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-    INSERT INTO carillon.activity_updates (app_id, token, message_id, due_at)
-    -- It is newer than what was sent, even if the clock was set back since.
-    SELECT app, t.token, message, greatest(due, (
-        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token))
+    INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+    -- It is newer than what was sent, even if the clock was set back since. One that still waits keeps its later time: until
+    -- then it is the newer one.
+    SELECT app, t.token, message, is_end, greatest(due, (
+        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
+        -- 1970 means at once or never, for which no clock of ours counts.
+        nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
 END
 $$;
@@ -141,8 +154,10 @@ $$;
 -- attempt. The timestamps of a token increase, whatever the clock does. Null in place of the list: another worker has
 -- taken the claim over.
 --
--- A push without a row is one that was sent before, one that starts an activity, or a row of a plain INSERT. It is
--- older than the update that was sent last if its message is among those that have lost their rows.
+-- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update
+-- that was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those
+-- that have lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it
+-- would show an activity that is over.
 --
 -- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
 CREATE FUNCTION carillon.order_updates(
@@ -163,41 +178,51 @@ BEGIN
         RETURN NULL;
     END IF;
     WITH wanted AS MATERIALIZED (
-        SELECT w.place, h.message, h.token
+        SELECT w.place, h.message, h.token, h.is_activity
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         JOIN (
-            SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token
+            SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token,
+                j.push_type = 'liveactivity' AS is_activity
             FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
     ), placed AS MATERIALIZED (
-        SELECT w.place, w.message, w.token, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+        SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+            coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
             CASE WHEN u.due_at IS NOT NULL THEN u.due_at
+                WHEN w.message = s.message_id THEN s.due_at
                 WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
         FROM wanted w
         LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
         LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
     ), newest AS MATERIALIZED (
-        SELECT n.message, n.token, n.due_at FROM (
-            SELECT DISTINCT ON (p.token) p.message, p.token, p.due_at FROM placed p WHERE p.is_ordered
-            ORDER BY p.token, p.due_at DESC, p.message DESC
+        SELECT n.* FROM (
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
+            ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
         ) AS n
         WHERE NOT EXISTS (
             SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
-                AND (u.due_at, u.message_id) > (n.due_at, n.message) AND u.due_at <= clock)
+                AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
+                AND (u.expires_at > clock) IS NOT FALSE)
     ), stamped AS (
-        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, due_at, highest, stamp)
-        SELECT app, n.token, n.message, n.due_at, n.message, seconds FROM newest n ORDER BY n.token
+        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
+        SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
+            -- Of the rows that are deleted with it. An update with a higher id may have been due before.
+            SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
+            WHERE o.app_id = app AND o.token = n.token AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
+        FROM newest n ORDER BY n.token
         ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id,
-            due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
+            is_final = excluded.is_final, due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
             stamp = CASE WHEN s.message_id = excluded.message_id THEN s.stamp
                 ELSE greatest(excluded.stamp, s.stamp + 1) END
-        WHERE s.message_id = excluded.message_id OR (s.due_at, s.message_id) < (excluded.due_at, excluded.message_id)
-        RETURNING s.token, s.message_id, s.due_at, s.stamp
+        WHERE s.message_id = excluded.message_id
+            OR (s.is_final, s.due_at, s.message_id) < (excluded.is_final, excluded.due_at, excluded.message_id)
+        RETURNING s.token, s.message_id, s.stamp
     ), forgotten AS (
-        -- A row that a cancel has locked is no obstacle: it is deleted with the next update.
+        -- A row that a cancel has locked is no obstacle: it is deleted with a later update.
         DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
-            SELECT o.ctid FROM stamped s JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
-                AND (o.due_at, o.message_id) <= (s.due_at, s.message_id) FOR UPDATE OF o SKIP LOCKED))
+            SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
+            JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
     )
     SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END ORDER BY w.place) INTO stamps
     FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)

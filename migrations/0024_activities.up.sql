@@ -83,7 +83,8 @@ BEGIN
         RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
             'Apple starts an activity only with an alert.');
     ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
-        RETURN carillon.refusal('channel', 'the id of a channel, in base64', quote_literal(a.channel));
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
+            'Request one with carillon.request_channel, and wait for it with carillon.channel.');
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
@@ -115,6 +116,11 @@ DECLARE
     id bigint;
     last bigint;
 BEGIN
+    -- A channel may be named by its reference.
+    a.channel := coalesce((
+        SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
+        WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
+            AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
     IF refusal.message IS NULL THEN
         refusal := carillon.check_activity(a, made.alert);
     END IF;
@@ -166,12 +172,16 @@ BEGIN
     id := carillon.submit(m, coalesce(a.everyone, false));
     IF a.event <> 'start' AND id IS NOT NULL THEN
         SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
+        IF app_id IS NULL THEN
+            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
+            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
+        END IF;
         IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, greatest(clock_timestamp(), a.run_at));
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
             RETURN id;
         END IF;
         SELECT b.last_id INTO last FROM carillon.broadcasts b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, greatest(clock_timestamp(), a.run_at)) FROM (
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
             WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
             UNION ALL
@@ -286,7 +296,7 @@ BEGIN
         SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
             ('start_activity', 'Starts a Live Activity on the devices of push-to-start tokens; with everyone, on all of '
                 'the app. Returns the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
-            ('update_activity', 'Updates Live Activities. An older update of a token is never sent after a newer one. '
+            ('update_activity', 'Updates Live Activities. An older update of a token is never begun after a newer one. '
                 'Returns the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
             ('end_activity', 'Ends Live Activities, with their last content. Returns the id of the message; null: there '
                 'are no tokens, or the dedupe_key is taken.')

@@ -54,19 +54,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker has Apple make. Returns its reference; the id is in channels, or what channel() returns.';
+    'Requests a channel, which a worker asks Apple to create. Returns its reference; the id is in channels, or what channel() returns.';
 
 -- Records a channel that was made without request_channel, as in Apple's console.
 CREATE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target integer := (SELECT a.id FROM carillon.apps a
-        WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true)));
+    target integer;
+    protocol text;
     refusal carillon.refusal;
 BEGIN
+    SELECT a.id, a.protocol INTO target, protocol FROM carillon.apps a
+    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
     IF target IS NULL THEN
         refusal := carillon.unknown_app(app);
+    ELSIF protocol <> 'http2' THEN
+        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol);
     ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
         refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
     ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
@@ -127,7 +131,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
 
--- Apple's id of a channel. With `wait`, it waits until a worker has had the channel made; null: that took longer. Each look
+-- Apple's id of a channel. With `wait`, it waits until Apple has created the channel; null: that took longer. Each look
 -- sees what was committed before it, which needs the isolation level READ COMMITTED.
 CREATE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -169,7 +173,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.channel IS
-    'Apple''s id of a channel. With wait, waits so long for a worker to have it made; null: it is not ready.';
+    'Apple''s id of a channel. With wait, waits so long until Apple has created it; null: it is not ready.';
 
 -- Requests that a channel be removed. A channel that Apple never made is removed at once.
 CREATE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
@@ -204,6 +208,8 @@ CREATE TYPE carillon.publication AS (
     event           text,
     alert           text,
     alert_type      regtype,  -- the type of the argument
+    title           text,
+    body            text,
     stale_date      timestamptz,
     dismissal_date  timestamptz,
     relevance_score double precision,
@@ -231,6 +237,8 @@ DECLARE
     refusal carillon.refusal := answer.refusal;
     made carillon.draft;
     m carillon.message_arguments;
+    alert carillon.activity_arguments;
+    shown record;
     -- Apple stores a message for eight hours at most.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
@@ -242,9 +250,12 @@ BEGIN
         NULL;
     ELSIF (answer.known).state <> 'ready' THEN
         refusal := carillon.refusal('channel', 'a channel that is ready',
-            format('%L, which is %s', p.channel, (answer.known).state), CASE (answer.known).state
-                WHEN 'requested' THEN 'A worker has it made: wait with carillon.channel(reference, wait => ''30 seconds'').'
-                ELSE coalesce((answer.known).last_error, 'Request it again with carillon.request_channel.') END, '55000');
+            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
+            CASE (answer.known).state
+                WHEN 'requested' THEN
+                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
+                WHEN 'removing' THEN 'Wait until it is gone, then request it again with carillon.request_channel.'
+                ELSE 'Request it again with carillon.request_channel.' END, '55000');
     ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
         refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
             CASE p.event WHEN 'start' THEN 'Apple starts no Live Activity by a channel: use carillon.start_activity.' END);
@@ -265,22 +276,26 @@ BEGIN
         refusal := carillon.refusal('aps', 'members that no argument has', p.aps::text,
             'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
     ELSE
+        alert.alert := p.alert;
+        IF p.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
+            alert.alert := NULL;
+            alert.alert_json := p.alert::jsonb;
+        END IF;
+        alert.title := p.title;
+        alert.body := p.body;
+        alert.sound := p.sound;
+        shown := carillon.activity_alert(alert);
         m.app := p.app;
         m.aps := jsonb_build_object('event', p.event)
             || CASE WHEN p.content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', p.content_state) END
             || CASE WHEN p.dismissal_date IS NULL THEN '{}'
                 ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
+            || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
             || coalesce(p.aps, '{}');
-        IF p.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
-            m.alert_json := p.alert::jsonb;
-        ELSE
-            m.alert := p.alert;
-        END IF;
-        m.sound := p.sound;
         m.stale_date := p.stale_date;
         m.relevance_score := p.relevance_score;
         -- An update that alerts is for now; others leave the time to the device, and do not count against its budget.
-        m.priority := coalesce(p.priority, CASE WHEN p.alert IS NULL THEN 5 ELSE 10 END);
+        m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
         m.expires_at := p.expires_at;
         m.run_at := p.run_at;
         m.lane := p.lane;
@@ -290,7 +305,11 @@ BEGIN
         m.on_unknown := p.on_unknown;
         m.on_duplicate := p.on_duplicate;
         made := carillon.draft(m, 'channel');
-        refusal := made.refusal;
+        refusal := CASE
+            WHEN (shown.refusal).message IS NOT NULL THEN shown.refusal
+            WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
+                carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
+            ELSE made.refusal END;
         -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
         made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
             || substr(made.payload, 9);
@@ -319,7 +338,8 @@ BEGIN
         END IF;
     END IF;
     PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
-    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], greatest(clock_timestamp(), p.run_at));
+    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
+        m.expires_at);
     RETURN id;
 END
 $$;
@@ -334,11 +354,11 @@ CREATE FUNCTION carillon.publish(
     apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    on_duplicate text DEFAULT 'null'
+    on_duplicate text DEFAULT 'null', title text DEFAULT NULL, body text DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit_publication(ROW(app, channel, content_state, event, alert::pg_catalog.text,
-        pg_catalog.pg_typeof(alert), stale_date, dismissal_date, relevance_score, sound, aps, apns_timestamp, priority,
+        pg_catalog.pg_typeof(alert), title, body, stale_date, dismissal_date, relevance_score, sound, aps, apns_timestamp, priority,
         expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate)::carillon.publication)
 $$;
 COMMENT ON FUNCTION carillon.publish IS

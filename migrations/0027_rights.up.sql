@@ -58,7 +58,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.keep_failed,
     carillon.unsettled, carillon.last_attempts, carillon.unique_ids_of, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
-    carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
+    carillon.record_cancelled, carillon.updated_tokens, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
     carillon.release, carillon.withdraw, carillon.order_updates, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
     carillon.rules_of, carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,

@@ -106,6 +106,80 @@ import Testing
         }
     }
 
+    @Test func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`()
+        async throws
+    {
+        try await Queue.with { queue in
+            try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 1}', reference => 'end')")
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}', reference => 'late')")
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 3}', reference => 'later')")
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).map { $0.contains(#""event":"end""#) } == [true])
+            #expect(
+                try await queue.database.rows("SELECT reference, sent, last_reason FROM carillon.results ORDER BY 1")
+                    == ["(end,1,)", "(late,0,Superseded)", "(later,0,Superseded)"]
+            )
+        }
+    }
+
+    @Test func `an end that comes back for a retry is sent, though an update was enqueued meanwhile`() async throws {
+        try await Queue.with { queue in
+            try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 1}')")
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}')")
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).isEmpty)
+            try await Self.makeDue(queue)
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).map { $0.contains(#""event":"end""#) } == [true])
+        }
+    }
+
+    @Test func `an update that has expired replaces none`() async throws {
+        try await Queue.with { queue in
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
+            try await Self.call(
+                queue,
+                "update_activity('app', '{aa}', '{\"level\": 2}', expires_at => now() + interval '1 hour')"
+            )
+            try await queue.database.run(
+                "UPDATE carillon.messages SET expires_at = now() - interval '1 s' WHERE expires_at > now()"
+            )
+            try await queue.database.run(
+                "UPDATE carillon.activity_updates SET expires_at = now() - interval '1 s' WHERE expires_at > now()"
+            )
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).map { $0.contains(#""level":1"#) } == [true])
+        }
+    }
+
+    @Test func `the newest update is sent when it comes back, though an older one was committed meanwhile`()
+        async throws
+    {
+        try await Queue.with { queue in
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}')")
+            // As if its transaction had been open since before: the id and the time are lower.
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
+            try await queue.database.run(
+                """
+                UPDATE carillon.messages SET id = 0;
+                UPDATE carillon.activity_updates SET message_id = 0, due_at = due_at - interval '1 hour'
+                """
+            )
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).isEmpty)
+            try await Self.makeDue(queue)
+            try await queue.drain(backend)
+            #expect(Self.payloads(backend).map { $0.contains(#""level":2"#) } == [true])
+        }
+    }
+
     @Test func `a message that is superseded in part is sent to its other tokens`() async throws {
         try await Queue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa,bb,cc}', '{\"level\": 1}', reference => 'old')")

@@ -220,7 +220,7 @@ actor ChannelConnection {
         return true
     }
 
-    /// Says good-bye, as far as the socket takes it at once.
+    /// Sends GOAWAY, unless the socket would have to wait.
     func close() {
         guard var stream = self.stream.take() else { return }
         var farewell: [UInt8] = []

@@ -5,7 +5,7 @@ package import CarillonPostgres
 package struct ChannelSync: Sendable {
     /// A channel, as the table and Apple's list have it.
     package struct Entry: RowReadable, Sendable, Equatable {
-        /// Nil: Apple has not made it yet.
+        /// Nil: Apple has not created it yet.
         package let channel: String?
         /// Nil: the table does not have it.
         package let reference: String?

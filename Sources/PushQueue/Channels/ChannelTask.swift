@@ -11,8 +11,6 @@ struct ChannelTask: RowReadable, Sendable {
     let isRemoval: Bool
     /// The number of this request: what an earlier one brings is not recorded.
     let attempt: Int32
-    /// An earlier request was begun, and its outcome is not known: there may be a channel whose id nobody knows.
-    let isRepeated: Bool
 
     /// What Apple is asked for; nil: nothing, because a channel that has no id is gone without Apple.
     var action: ChannelRequest.Action? {
@@ -27,6 +25,5 @@ struct ChannelTask: RowReadable, Sendable {
         channel = try rows.stringIfPresent(row, "channel_id").map { ChannelID($0) }
         isRemoval = try rows.bool(row, "is_removal")
         attempt = try rows.int32(row, "attempt")
-        isRepeated = try rows.bool(row, "is_repeated")
     }
 }

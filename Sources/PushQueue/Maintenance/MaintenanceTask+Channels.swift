@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 
 extension MaintenanceTask {
-    /// Has Apple make and remove channels that were requested.
+    /// Asks Apple to create and remove the channels that were requested.
     static let channels = MaintenanceTask(
         name: .channels,
         wait: { $0.channelWait },
@@ -33,13 +33,11 @@ struct UnrecordedChannel: Sendable {
 }
 
 extension Worker {
-    /// How many requests a worker takes at a time. It asks Apple for one after the other.
-    private static let most: Int32 = 4
-
     fileprivate func manageChannels(on connection: PostgresConnection) async throws(PostgresError) {
         try await recordChannels(on: connection)
         while goesOn {
-            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Self.most)) { rows in
+            // One at a time: those that wait for Apple's answer could be taken over meanwhile.
+            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) { rows in
                 try rows.indices.map { try ChannelTask(rows, $0) }
             }
             if tasks.isEmpty { return }
@@ -92,9 +90,14 @@ extension Worker {
                 next.task.attempt,
                 next.channel.description
             )
-            try await connection.execute(ChannelStatements.made, parameters)
+            let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
             unrecordedChannels.removeFirst()
-            log(.channelMade(app: next.task.app, reference: next.task.reference, channel: next.channel.description))
+            let (app, reference, channel) = (next.task.app, next.task.reference, next.channel.description)
+            log(
+                isRecorded
+                    ? .channelMade(app: app, reference: reference, channel: channel)
+                    : .channelMadeTooLate(app: app, reference: reference, channel: channel)
+            )
         }
     }
 
@@ -105,11 +108,25 @@ extension Worker {
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
         for app in apps where goesOn {
-            guard case .success(let site) = sites[app] else { continue }
+            let site: ChannelSite
+            switch sites[app] {
+            case .success(let found): site = found
+            case .failure(let trouble):
+                log(.channelsNotCompared(app: app, error: trouble.message))
+                continue
+            case nil: continue  // removed meanwhile
+            }
             let sync = ChannelSync(site, through: backend)
-            guard case .success(let entries) = try await sync.compare(on: connection) else { continue }
+            let entries: [ChannelSync.Entry]
+            switch try await sync.compare(on: connection) {
+            case .success(let found): entries = found
+            case .failure(let error):
+                log(.channelsNotCompared(app: app, error: error.message))
+                continue
+            }
             let rule = ChannelSync.Sweep(includesUnknown: site.sweepsChannels)
-            let removed = try await sync.sweep(entries, rule, on: connection).removed
+            let (removed, failure) = try await sync.sweep(entries, rule, on: connection)
+            if let failure { log(.channelsNotCompared(app: app, error: failure.message)) }
             let unknown = entries.count { $0.state == "unknown" } - removed.count
             let missing = entries.count { $0.state == "missing" }
             if unknown + missing + removed.count > 0 {

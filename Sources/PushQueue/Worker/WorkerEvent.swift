@@ -37,10 +37,14 @@ package enum WorkerEvent: Sendable {
     case feedbackRead(FeedbackLists.Summary)
     /// This worker has run a feedback pass or a part of one.
     case reaped(FeedbackTally, in: Duration)
-    /// An app was paused because most of its pushes failed as BadDeviceToken.
+    /// An app was paused because most of its pushes failed as BadDeviceToken, or because of their topic.
     case breakerOpened(app: Int32, name: String, reason: String)
     /// Apple has made a channel.
     case channelMade(app: Int32, reference: String, channel: String)
+    /// The request was taken over before the channel was recorded. The next comparison removes it.
+    case channelMadeTooLate(app: Int32, reference: String, channel: String)
+    /// The channels of an app could not be compared with Apple's list.
+    case channelsNotCompared(app: Int32, error: String)
     /// A request about a channel failed. It is repeated unless that is final.
     case channelFailed(app: Int32, reference: String, error: String, isFinal: Bool)
     /// The channels of an app were compared with Apple's list, and differ.

@@ -14,6 +14,15 @@ import Testing
         }
     }
 
+    @Test func `an argument stands once in the table of its function`() throws {
+        let tables = try Self.page.text.split(separator: "| argument | type | default |").dropFirst()
+        #expect(tables.count > 10)
+        for table in tables {
+            let rows = (table.split(separator: "\n\n").first ?? "").matches(of: #/\n\| `([a-z_]+)` \|/#).map { String($0.output.1) }
+            #expect(!rows.isEmpty && Set(rows).count == rows.count, "\(rows)")
+        }
+    }
+
     @Test func `everything that applications and dashboards may use has a comment`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let silent = try await database.rows(

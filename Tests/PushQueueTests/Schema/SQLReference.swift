@@ -56,16 +56,17 @@ struct SQLReference {
                 OR col_description(c.oid, a.attnum) NOT LIKE 'Internal: %')
         """
 
-    /// Two functions of one name take the same arguments, one of them JSON of any type.
+    /// Functions of one name have one table: an argument may have another type, or stand elsewhere, in each of them.
     private static let functions = """
         WITH callable AS (\(callable)), argument AS (
-            SELECT f.proname, n.place, max(f.proargnames[n.place]) AS name,
-                CASE WHEN bool_or(t.typtype = 'p') THEN 'text, json or jsonb'
-                    ELSE max(format_type(t.oid, NULL)) END AS type,
+            SELECT f.proname, max(n.place) AS place, f.proargnames[n.place] AS name,
+                CASE WHEN bool_or(t.typname = 'anycompatiblearray') THEN 'text[], json[] or jsonb[]'
+                    WHEN bool_or(t.typtype = 'p') THEN 'text, json or jsonb'
+                    ELSE string_agg(DISTINCT format_type(t.oid, NULL), ' or ') END AS type,
                 max(regexp_replace(pg_get_function_arg_default(f.oid, n.place), '::[a-z ]+$', '')) AS fallback
             FROM callable f CROSS JOIN LATERAL generate_series(1, f.pronargs) AS n(place)
             JOIN pg_type t ON t.oid = f.proargtypes[n.place - 1]
-            GROUP BY f.proname, n.place
+            GROUP BY f.proname, f.proargnames[n.place]
         ), answer AS (
             SELECT f.proname, n.place, f.proargnames[n.place] AS name,
                 format_type(f.proallargtypes[n.place], NULL) AS type, '' AS comment

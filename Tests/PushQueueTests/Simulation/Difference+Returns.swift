@@ -192,7 +192,7 @@ extension Difference {
         UNION ALL
         SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.activity_updates u
         UNION ALL
-        SELECT format('stamp %s: %s, %s', s.token, s.message_id, s.highest) FROM carillon.activity_stamps s
+        SELECT format('stamp %s: %s %s, %s', s.token, s.message_id, s.is_final, s.highest) FROM carillon.activity_stamps s
         UNION ALL
         SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
         UNION ALL
@@ -239,7 +239,9 @@ extension Difference {
             """
         }
         lines += tables.updates.flatMap { token, messages in messages.keys.map { "update \($0) of \(token)" } }
-        lines += tables.stamps.map { "stamp \($0.key): \($0.value.message), \($0.value.highest)" }
+        lines += tables.stamps.map {
+            "stamp \($0.key): \($0.value.place.message) \($0.value.place.isEnd ? "t" : "f"), \($0.value.highest)"
+        }
         lines += tables.cancelled.map { "called off \($0)" }
         lines += tables.workers.keys.map { "worker \($0)" }
         return lines.sorted()

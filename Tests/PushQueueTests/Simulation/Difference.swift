@@ -97,6 +97,7 @@ struct Difference {
         job.mayRepeat = !flip(1, outOf: isDeadly ? 40 : 4)
         if flip(1, outOf: 3) {
             job.isUpdate = true
+            job.isEnd = flip(1, outOf: 8)
             job.tokens = (1...Int.random(in: 1...3, using: &random)).map { "ac\(lane.app)\($0)" }
         }
         job.id = model.insert(job)
@@ -113,7 +114,9 @@ struct Difference {
         )
         if job.isUpdate {
             let list = job.tokens.joined(separator: ",")
-            try await database.run("SELECT carillon.note_update(\(job.app), \(job.id), '{\(list)}', clock_timestamp())")
+            try await database.run(
+                "SELECT carillon.note_update(\(job.app), \(job.id), '{\(list)}', \(job.isEnd), clock_timestamp(), NULL)"
+            )
         }
         return "insert \(job)"
     }

@@ -24,11 +24,6 @@ extension ModelDatabase {
 }
 
 extension ModelTables {
-    private struct Place {
-        let message: Int64
-        let dueAt: Int64
-    }
-
     /// Decides which pushes are sent, and notes them.
     fileprivate mutating func order(
         _ held: [Int: (message: Int64, token: String)],
@@ -37,24 +32,17 @@ extension ModelTables {
     ) -> [Int64?] {
         let seconds = now.floored(by: 1_000_000)
         var answer = [Int64?](repeating: nil, count: count)
-        var newest: [String: Place] = [:]
+        var newest: [String: ModelPlace] = [:]
         for (place, push) in held {
-            let stamp = stamps[push.token]
-            guard
-                let dueAt = updates[push.token]?[push.message]
-                    ?? stamp.map({ push.message > $0.highest ? max(now, $0.dueAt) + 1 : .min })
-            else {
+            guard let known = self.place(of: push, at: now) else {
                 answer[place] = seconds
                 continue
             }
-            let known = newest[push.token]
-            if known.map({ ($0.dueAt, $0.message) < (dueAt, push.message) }) ?? true {
-                newest[push.token] = Place(message: push.message, dueAt: dueAt)
-            }
+            newest[push.token] = max(newest[push.token] ?? known, known)
         }
         for (token, next) in newest {
-            let isOld = (updates[token] ?? [:]).contains { message, dueAt in
-                (dueAt, message) > (next.dueAt, next.message) && dueAt <= now
+            let isOld = (updates[token] ?? [:]).values.contains { update in
+                update.place > next && update.place.dueAt <= now && update.expiresAt.map { $0 > now } ?? true
             }
             guard !isOld, let stamp = stamp(next, of: token, seconds) else { continue }
             for (place, push) in held where push.token == token && push.message == next.message {
@@ -64,25 +52,40 @@ extension ModelTables {
         return answer
     }
 
-    private mutating func stamp(_ next: Place, of token: String, _ seconds: Int64) -> Int64? {
-        var row = ModelStamp(message: next.message, dueAt: next.dueAt, highest: next.message, stamp: seconds)
+    /// The place of an update in the order; nil: its token has none.
+    private func place(of push: (message: Int64, token: String), at now: Int64) -> ModelPlace? {
+        if let update = updates[push.token]?[push.message] { return update.place }
+        guard let last = stamps[push.token] else { return nil }
+        if last.place.message == push.message { return last.place }
+        let dueAt = push.message > last.highest ? max(now, last.place.dueAt) : .min
+        return ModelPlace(dueAt: dueAt, message: push.message)
+    }
+
+    private mutating func stamp(_ next: ModelPlace, of token: String, _ seconds: Int64) -> Int64? {
+        let older = (updates[token] ?? [:]).filter { $0.value.place <= next }
+        let highest = max(next.message, older.keys.max() ?? 0)
+        var row = ModelStamp(place: next, highest: highest, stamp: seconds)
         if let last = stamps[token] {
-            let isAgain = last.message == next.message
-            guard isAgain || (last.dueAt, last.message) < (next.dueAt, next.message) else { return nil }
-            row.dueAt = max(last.dueAt, next.dueAt)
-            row.highest = max(last.highest, next.message)
+            let isAgain = last.place.message == next.message
+            guard isAgain || last.place < next else { return nil }
+            row.place.dueAt = max(last.place.dueAt, next.dueAt)
+            row.highest = max(last.highest, highest)
             row.stamp = isAgain ? last.stamp : max(seconds, last.stamp + 1)
         }
         stamps[token] = row
-        updates[token] = updates[token]?.filter { ($0.value, $0.key) > (row.dueAt, row.message) }
+        updates[token] = updates[token]?.filter { $0.value.place > next }
         if updates[token]?.isEmpty == true { updates[token] = nil }
         return row.stamp
     }
 
     /// Jobs were cancelled: they make no older update superseded.
     mutating func forgetUpdates(_ jobs: [ModelJob]) {
-        let messages = Set(jobs.map(\.message))
-        updates = updates.mapValues { $0.filter { !messages.contains($0.key) } }.filter { !$0.value.isEmpty }
+        for job in jobs where job.isUpdate {
+            for token in job.tokens {
+                updates[token]?[job.message] = nil
+                if updates[token]?.isEmpty == true { updates[token] = nil }
+            }
+        }
     }
 
     /// Takes pushes out of a claim that have ended.

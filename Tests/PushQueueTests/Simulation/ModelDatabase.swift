@@ -35,16 +35,35 @@ struct ModelDatabase {
     // MARK: Callers
 
     mutating func insert(_ job: ModelJob, isUnwritable: Bool = false) -> Int64 {
+        let call = self.call(with: job)
+        commit(call, isUnwritable: isUnwritable)
+        return call.job.id
+    }
+
+    /// A caller's transaction that has its id and is not committed.
+    struct Call {
+        var job: ModelJob
+        /// The place of each of its updates.
+        let updates: [String: ModelUpdate]
+    }
+
+    mutating func call(with job: ModelJob) -> Call {
         let now = self.now
-        return change { tables in
-            var job = job
-            job.id = tables.messageID()
-            tables.messages[job.id] = job
-            for token in job.isUpdate ? job.tokens : [] {
-                tables.updates[token, default: [:]][job.id] = max(now, tables.stamps[token]?.dueAt ?? now)
-            }
-            if isUnwritable { tables.unwritable.insert(job.id) }
-            return job.id
+        var job = job
+        job.id = change { $0.messageID() }
+        let updates = (job.isUpdate ? job.tokens : []).map { token in
+            let dueAt = max(now, tables.stamps[token]?.place.dueAt ?? now)
+            let place = ModelPlace(isEnd: job.isEnd, dueAt: dueAt, message: job.id)
+            return (token, ModelUpdate(place: place, expiresAt: job.expiresAt))
+        }
+        return Call(job: job, updates: Dictionary(uniqueKeysWithValues: updates))
+    }
+
+    mutating func commit(_ call: Call, isUnwritable: Bool) {
+        change { tables in
+            tables.messages[call.job.id] = call.job
+            for (token, update) in call.updates { tables.updates[token, default: [:]][call.job.id] = update }
+            if isUnwritable { tables.unwritable.insert(call.job.id) }
         }
     }
 
@@ -53,7 +72,6 @@ struct ModelDatabase {
         change { tables in
             let known = tables.unfinished[message]
             var taken: [ModelJob] = []
-            defer { tables.forgetUpdates(taken) }
             if let job = tables.messages.removeValue(forKey: message) { taken.append(job) }
             for job in tables.scheduled.values where job.id == message || job.origin == message {
                 tables.scheduled[job.id] = nil

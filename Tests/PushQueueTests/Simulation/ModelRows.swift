@@ -15,6 +15,8 @@ struct ModelJob: Hashable {
     var origin: Int64?
     /// It updates Live Activities.
     var isUpdate = false
+    /// It ends them.
+    var isEnd = false
 
     var message: Int64 { origin ?? id }
     /// Three workers died with it.
@@ -38,10 +40,27 @@ struct ModelJob: Hashable {
     }
 }
 
+/// A row of `activity_updates`.
+struct ModelUpdate: Hashable {
+    var place: ModelPlace
+    var expiresAt: Int64?
+}
+
+/// The place of an update in the order of its token.
+struct ModelPlace: Hashable, Comparable {
+    var isEnd = false
+    var dueAt: Int64
+    var message: Int64
+
+    static func < (one: Self, other: Self) -> Bool {
+        one.isEnd != other.isEnd ? other.isEnd : (one.dueAt, one.message) < (other.dueAt, other.message)
+    }
+}
+
 /// A row of `activity_stamps`.
 struct ModelStamp: Hashable {
-    var message: Int64
-    var dueAt: Int64
+    /// Of the update that was sent last. An end is final.
+    var place: ModelPlace
     var highest: Int64
     var stamp: Int64
 }

@@ -11,8 +11,8 @@ struct ModelTables: Equatable {
     var unfinished: [Int64: ModelProgress] = [:]
     /// Messages that were called off while in flight.
     var cancelled: Set<Int64> = []
-    /// The updates of each token that are not sent yet, and when each was enqueued.
-    var updates: [String: [Int64: Int64]] = [:]
+    /// The updates of each token that are not sent yet.
+    var updates: [String: [Int64: ModelUpdate]] = [:]
     var stamps: [String: ModelStamp] = [:]
     var results: [ModelProgress] = []
     var failures: [ModelFailure] = []
@@ -81,6 +81,7 @@ struct ModelTables: Equatable {
 
     /// Writes down jobs that will not be sent.
     mutating func withdraw(_ jobs: [ModelJob]) {
+        forgetUpdates(jobs)
         for message in Set(jobs.map(\.message)).sorted() {
             let parts = jobs.filter { $0.message == message }
             let tokens = parts.reduce(0) { $0 + $1.tokens.count }

@@ -56,13 +56,31 @@ extension Simulation {
         // The order is by the database's clock.
         guard faults.clockJumps == 0 else { return wrongs }
         for (token, updates) in Dictionary(grouping: stamps, by: \.key.token) {
-            let messages = updates.sorted { ($0.value.min() ?? 0) < ($1.value.min() ?? 0) }.map(\.key.message)
+            let pushes = updates.sorted { ($0.value.min() ?? 0) < ($1.value.min() ?? 0) }.map(\.key)
             let times = updates.compactMap { $0.value.min() }
-            if messages != messages.sorted() || Set(times).count != times.count {
-                wrongs.append("I14: \(token) shows \(messages) with the times \(times)")
+            if pushes != pushes.sorted(by: isOlder) || Set(times).count != times.count {
+                wrongs.append("I14: \(token) shows \(pushes.map(\.message)) with the times \(times)")
             }
         }
-        return wrongs
+        return isAnybodysGuess ? wrongs : wrongs + auditNewest()
+    }
+
+    private func isOlder(_ one: ModelPush, _ other: ModelPush) -> Bool {
+        guard let first = places[one], let second = places[other] else { return false }
+        return first < second
+    }
+
+    /// The newest update of a token is not superseded: nothing is newer.
+    private func auditNewest() -> [String] {
+        let results = Dictionary(grouping: database.tables.results, by: \.message)
+        return Dictionary(grouping: places.keys, by: \.token).compactMap { token, pushes in
+            guard let newest = pushes.max(by: isOlder), !calledOff.contains(newest.message),
+                database.tables.sent[newest] == nil,
+                !database.tables.failures.contains(where: { $0.message == newest.message && $0.token == token }),
+                results[newest.message]?.first?.expired == 0
+            else { return nil }
+            return "I14: \(newest), the newest of its token, was superseded"
+        }
     }
 
     private func auditPushes() -> [String] {

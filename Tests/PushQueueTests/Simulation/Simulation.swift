@@ -23,6 +23,12 @@ final class Simulation {
     private(set) var enqueued: [Int64: ModelJob] = [:]
     /// The message that each token is in, and when the token was registered last.
     private var registrations: [String: (message: Int64, at: Int64)] = [:]
+    /// The place of each update in the order.
+    private(set) var places: [ModelPush: ModelPlace] = [:]
+    /// Messages that a caller has cancelled.
+    private(set) var calledOff: Set<Int64> = []
+    /// How often the database has crashed.
+    private var databaseLife = 0
     /// The times with which each update was sent.
     private(set) var stamps: [ModelPush: Set<Int64>] = [:]
     /// Dead tokens that were deleted.
@@ -30,7 +36,7 @@ final class Simulation {
     /// Breaches that are seen at once.
     private(set) var breaches: [String] = []
     /// The database forgot what it had answered.
-    private var isAnybodysGuess = false
+    private(set) var isAnybodysGuess = false
 
     static let lease = Duration.seconds(1)
     /// When faults end. All in microseconds.
@@ -102,6 +108,7 @@ final class Simulation {
         if random.chance(1, outOf: 3) {
             // A few activities of each app, with many updates.
             job.isUpdate = true
+            job.isEnd = random.chance(1, outOf: 8)
             job.tokens = (1...random.number(in: 1...3)).map { "ac\(job.app)\($0)" }
         }
         if random.chance(1, outOf: 6) {
@@ -109,11 +116,25 @@ final class Simulation {
         }
         guard databaseIsUp else { return }
         let isUnwritable = random.chance(faults.unwritable, outOf: 100)
+        if job.isUpdate {
+            let call = database.call(with: job)
+            // Its transaction may stay open for a while: others see later ids before.
+            guard random.chance(1, outOf: 3) else { return commit(call, isUnwritable) }
+            let life = databaseLife
+            return after(1...400) { if self.databaseLife == life { self.commit(call, isUnwritable) } }
+        }
         job.id = database.insert(job, isUnwritable: isUnwritable)
         enqueued[job.id] = job
-        if job.isUpdate { return }
         for token in job.tokens { register(token, of: job.id) }
         if random.chance(1, outOf: 3), let token = job.tokens.first { sometime { self.register(token, of: job.id) } }
+    }
+
+    private func commit(_ call: ModelDatabase.Call, _ isUnwritable: Bool) {
+        database.commit(call, isUnwritable: isUnwritable)
+        enqueued[call.job.id] = call.job
+        for (token, update) in call.updates {
+            places[ModelPush(message: call.job.id, token: token)] = update.place
+        }
     }
 
     /// A device registers, for a second time perhaps.
@@ -138,6 +159,7 @@ final class Simulation {
             sometime {
                 let messages = self.enqueued.keys.sorted()
                 guard self.databaseIsUp, let message = messages.randomElement(using: &self.random) else { return }
+                self.calledOff.insert(message)
                 _ = self.database.cancel(message)
             }
         }
@@ -191,6 +213,7 @@ final class Simulation {
         let before = database.tables
         database.crash(using: &random)
         databaseIsUp = false
+        databaseLife += 1
         isAnybodysGuess = true
         cutAll()
         // What it has forgotten of claims may be in the air.

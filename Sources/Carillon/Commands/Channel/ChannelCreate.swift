@@ -4,7 +4,7 @@ import CarillonPostgres
 extension Command {
     static let channelCreate = Command(
         "channel create",
-        summary: "Request a channel for Live Activities, wait until a worker has had Apple make it, and print its id.",
+        summary: "Request a channel for Live Activities, wait until Apple has created it, and print its id.",
         discussion:
             "REFERENCE is your own name of the channel; without one, a random one is chosen. A channel that exists "
             + "already is not made again: its id is printed. With --wait 0s the command only requests it. Exits with 75 "

@@ -13,7 +13,10 @@ extension Command {
             let (id, policy) = try await DatabaseScope.with(invocation) { connection, _ in
                 let row = try await ChannelRow.all(invocation.name, of: app, on: connection).first
                 if let row, row.channel == nil {
-                    throw CommandError(.failed, "Apple has not made the channel \(row.reference): it is \(row.state).")
+                    throw CommandError(
+                        .failed,
+                        "Apple has not created the channel \(row.reference): it is \(row.state)."
+                    )
                 }
                 // One that is not recorded has no reference.
                 let id = row?.channel ?? invocation.name

@@ -62,7 +62,8 @@ struct Demonstration: Sendable {
     }
 
     private func send(_ database: DemoDatabase, _ url: String, _ gateway: APNsSimulator) async throws -> DemoAudit {
-        try await database.prepare(gateway)
+        let certificate = try DemoDatabase.certificate(for: DemoDatabase.app, of: gateway)
+        try await database.prepare(gateway, app: DemoDatabase.app, credential: certificate)
         let rows = try await database.enqueue(plan)
         say(
             "\(plan.messages.grouped) pushes are enqueued: \(rows.single.grouped) rows of one token, "

@@ -4,22 +4,27 @@ import CarillonPostgres
 import CarillonPushQueue
 
 struct DemoDatabase: Sendable {
+    /// The app of `carillon demo`.
+    static let app = "demo"
     static let tokensPerList = 500
 
     let connection: PostgresConnection
 
     static func topic(of app: String) -> String { "com.example.\(app)" }
 
-    /// Installs the schema, a credential, and an app that sends to the simulator.
-    func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
-        _ = try await Migrator(connection).up()
-        let topic = Self.topic(of: name)
+    /// A certificate for an app of that name.
+    static func certificate(for name: String, of gateway: APNsSimulator) throws -> CredentialText {
+        let topic = topic(of: name)
         let derived = PushType.all.map(\.topicSuffix).filter { !$0.isEmpty }.map { topic + $0 }
         let issued = try gateway.issueCertificate(topics: [topic] + derived)
-        try await CredentialStore(connection).save(
-            CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
-            as: name
-        )
+        return CredentialText(certificate: issued.certificate, privateKey: issued.privateKey)
+    }
+
+    /// Installs the schema, a credential, and an app that sends to the simulator.
+    func prepare(_ gateway: APNsSimulator, app name: String, credential: CredentialText) async throws {
+        _ = try await Migrator(connection).up()
+        let topic = Self.topic(of: name)
+        try await CredentialStore(connection).save(credential, as: name)
         try await AppStore(connection).add(name) { app in
             app.topic = topic
             app.credential = name

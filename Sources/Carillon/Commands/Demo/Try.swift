@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import FoundationEssentials
 
 extension Command {
@@ -63,7 +64,13 @@ struct Tryout: Sendable {
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {
         try await DatabaseScope.with(url, on: loop, application: "carillon try") { connection in
-            try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app)
+            // Only a signing key may send every push type: Apple takes no certificate for Live Activities and locations.
+            let key = try CredentialText(
+                privateKey: APNsSimulator.makeSigningKey(),
+                keyID: "TRYTRYTRY1",
+                teamID: "TRYTRYTRY2"
+            )
+            try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app, credential: key)
             let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
             let news = TryoutNews(connection: connection)
             try await Cleanup.after({ await end(fleet, news) }) {

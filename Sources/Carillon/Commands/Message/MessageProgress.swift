@@ -68,7 +68,11 @@ struct MessageProgress: RowReadable {
     var counts: String {
         let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
+            + (wasSuperseded ? " (a newer update replaced \(ended.cancelled == 1 ? "it" : "them"))" : "")
     }
+
+    /// Updates of it were not sent because newer ones were due.
+    var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
 
     /// Each token that failed or waits, and each that was sent and whose `apns-unique-id` was kept; 1,000 at most.
     var tokenOutcomes: [TokenOutcome] {

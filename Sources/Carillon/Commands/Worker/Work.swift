@@ -13,8 +13,8 @@ extension Command {
             + "it has sent, and settles them. A second signal ends it at once and leaves every unsent job claimable. "
             + "Exits with 0 when all that was claimed is settled, 1 when lines of the log could not be written, 69 "
             + "when the database cannot be reached at the start, 75 when it did not drain, and 78 when the schema is "
-            + "missing or of another version. With --once, it has the channels made that were requested, runs no feedback passes, and also "
-            + "exits with 69 or 78 when an app could not send. With several databases, the worker retries one that it cannot serve until "
+            + "missing or of another version. With --once, it creates the channels that were requested, runs no feedback passes, and "
+            + "also exits with 69 or 78 when an app could not send. With several databases, the worker retries one that it cannot serve until "
             + "it is stopped, and then exits with the status of that failure.",
         options: WorkerOptions.settings + [.http, .embedded, .data, .databases],
         examples: [

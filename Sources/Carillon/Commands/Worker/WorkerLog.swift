@@ -115,6 +115,16 @@ struct WorkerLog: Sendable {
             )
         case .channelMade(let app, let reference, let channel):
             log.info("Apple has made a channel.", ["app_id": app, "reference": reference, "channel": channel])
+        case .channelMadeTooLate(let app, let reference, let channel):
+            log.warning(
+                "Apple has made a channel after another worker had taken the request over: it will be removed.",
+                ["app_id": app, "reference": reference, "channel": channel]
+            )
+        case .channelsNotCompared(let app, let error):
+            log.warning(
+                "The channels of an app could not be compared with Apple's list; that is tried again in a day.",
+                ["app_id": app, "error": error]
+            )
         case .channelFailed(let app, let reference, let error, let isFinal):
             log.warning(
                 isFinal

@@ -20,6 +20,8 @@ struct MessageStory {
                 + "push with the same collapse id replaced it. Apple tells senders none of these."
         case "expired":
             return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
+        case "cancelled" where message.wasSuperseded:
+            return "It was not sent, because a newer update to the same device token or channel was due."
         case "cancelled":
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "empty": return "It had no device token, so there was nothing to send."
