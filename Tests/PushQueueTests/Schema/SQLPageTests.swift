@@ -18,7 +18,9 @@ import Testing
         let tables = try Self.page.text.split(separator: "| argument | type | default |").dropFirst()
         #expect(tables.count > 10)
         for table in tables {
-            let rows = (table.split(separator: "\n\n").first ?? "").matches(of: #/\n\| `([a-z_]+)` \|/#).map { String($0.output.1) }
+            let rows = (table.split(separator: "\n\n").first ?? "").matches(of: #/\n\| `([a-z_]+)` \|/#).map {
+                String($0.output.1)
+            }
             #expect(!rows.isEmpty && Set(rows).count == rows.count, "\(rows)")
         }
     }
