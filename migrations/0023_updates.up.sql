@@ -150,9 +150,12 @@ END
 $$;
 
 -- Orders the pushes of a claim that are updates of Live Activities. Returns the timestamp of each push; null: a newer
--- update of the token is due or was sent, so the push has ended as superseded. A push keeps its timestamp at each
--- attempt. The timestamps of a token increase, whatever the clock does. Null in place of the list: another worker has
--- taken the claim over.
+-- update of the token is due or was sent, so the push has ended as superseded; -1: it is sent later. A push keeps its
+-- timestamp at each attempt. Null in place of the list: another worker has taken the claim over.
+--
+-- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
+-- seconds, would be further than `lead` ahead of the clock, the newest waits. Were they further ahead than waiting allows, the
+-- clock has been set back, and nothing waits.
 --
 -- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update
 -- that was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those
@@ -168,8 +171,10 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
+    lead CONSTANT integer := 5;
     held carillon.job[];
     stamps bigint[];
+    waits integer[];
     gone record;
 BEGIN
     SELECT f.jobs INTO held FROM carillon.inflight f
@@ -177,6 +182,10 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
+    -- What is decided by a stamp is decided once.
+    PERFORM FROM carillon.activity_stamps s
+    WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
+    ORDER BY s.token FOR UPDATE;
     WITH wanted AS MATERIALIZED (
         SELECT w.place, h.message, h.token, h.is_activity
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
@@ -203,15 +212,21 @@ BEGIN
             SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
                 AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
                 AND (u.expires_at > clock) IS NOT FALSE)
+    ), early AS MATERIALIZED (
+        SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
+        FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
+        WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
+            AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
     ), stamped AS (
         INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
             -- Of the rows that are deleted with it. An update with a higher id may have been due before.
             SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
-            WHERE o.app_id = app AND o.token = n.token AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
-        FROM newest n ORDER BY n.token
-        ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id,
-            is_final = excluded.is_final, due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
+            WHERE o.app_id = app AND o.token = n.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
+        FROM newest n WHERE n.token NOT IN (SELECT e.token FROM early e) ORDER BY n.token
+        ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id, is_final = excluded.is_final,
+            due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
             stamp = CASE WHEN s.message_id = excluded.message_id THEN s.stamp
                 ELSE greatest(excluded.stamp, s.stamp + 1) END
         WHERE s.message_id = excluded.message_id
@@ -224,14 +239,17 @@ BEGIN
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
     )
-    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END ORDER BY w.place) INTO stamps
-    FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
+    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds WHEN e.wait > 0 THEN -1 ELSE s.stamp END ORDER BY w.place),
+        array_agg(e.wait ORDER BY w.place)
+    INTO stamps, waits FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
     LEFT JOIN placed p ON p.place = w.place
+    LEFT JOIN early e ON e.token = p.token AND e.message = p.message
     LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
-    IF array_position(stamps, NULL) IS NOT NULL THEN
-        SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens INTO gone
-        FROM unnest(order_updates.job, order_updates.token, stamps) AS w(job, token, stamp) WHERE w.stamp IS NULL;
-        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens);
+    SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens, array_agg(w.wait) AS waits INTO gone
+    FROM unnest(order_updates.job, order_updates.token, stamps, waits) AS w(job, token, stamp, wait)
+    WHERE (w.stamp >= 0) IS NOT TRUE;
+    IF gone.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens, gone.waits);
     END IF;
     RETURN stamps;
 END

@@ -106,6 +106,37 @@ import Testing
         }
     }
 
+    @Test func `an update whose time would be ahead of the clock waits, and the newest of several is sent`()
+        async throws
+    {
+        try await Queue.with { queue in
+            let backend = RecordedBackend()
+            try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
+            try await queue.drain(backend)
+            // As after many updates within a second.
+            try await queue.database.run(
+                "UPDATE carillon.activity_stamps SET stamp = floor(extract(epoch FROM clock_timestamp())) + 40"
+            )
+            for level in 2...3 {
+                try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": \(level)}')")
+                try await queue.drain(backend)
+            }
+            #expect(Self.payloads(backend).count == 1)
+            #expect(
+                try await queue.database.rows(
+                    "SELECT attempt, run_at - now() BETWEEN '20 s' AND '37 s' FROM carillon.scheduled"
+                ) == ["(1,t)", "(1,t)"]
+            )
+            try await queue.database.run("UPDATE carillon.activity_stamps SET stamp = stamp - 60")
+            try await Self.makeDue(queue)
+            let summary = try await queue.drain(backend)
+            #expect(Self.payloads(backend).map { $0.contains(#""level":2"#) } == [false, false])
+            #expect(summary.counters.total.superseded == 1)
+            #expect(try await queue.database.number("SELECT sum(sent + cancelled) FROM carillon.results") == 3)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        }
+    }
+
     @Test func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`()
         async throws
     {

@@ -19,7 +19,7 @@ extension ClaimedJobs {
     /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a part of
     /// its message.
     ///
-    /// - Parameter stamps: Seconds since 1970; nil: the push has ended, or is sent later.
+    /// - Parameter stamps: Seconds since 1970; nil: the push has ended; negative: it is sent later.
     mutating func keep(_ places: [Int32], stamps: [Int64?]) {
         var verdicts = zip(places, stamps).makeIterator()
         var verdict = verdicts.next()
@@ -39,7 +39,7 @@ extension ClaimedJobs {
                 if verdict?.0 == place {
                     stamp = verdict?.1
                     verdict = verdicts.next()
-                    if stamp == nil { continue }
+                    guard let stamp, stamp >= 0 else { continue }
                 }
                 let number: Int
                 if let known = heading, known.of == push.heading, known.stamp == stamp {

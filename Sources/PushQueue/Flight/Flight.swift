@@ -123,7 +123,7 @@ struct Flight: Sendable {
         case .ordered(let stamps?):
             var claim = claim
             claim.jobs.keep(updates, stamps: stamps)
-            news.append(.superseded(pushes: claim.pushes - claim.jobs.batch.count, app: app))
+            news.append(.superseded(pushes: stamps.count { $0 == nil }, app: app))
             state.shrank(&claim)
             enter(.claiming)
             guard claim.jobs.count > 0 else {

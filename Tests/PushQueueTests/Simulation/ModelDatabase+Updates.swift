@@ -4,7 +4,8 @@ import ApplePush
 
 /// The order of updates of Live Activities.
 extension ModelDatabase {
-    /// The time of each push; nil: a newer update exists. No list: the claim was taken over.
+    /// The time of each push; nil: a newer update exists; negative: how many microseconds it waits. No list: the claim was taken
+    /// over.
     mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> [Int64?]? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
@@ -17,9 +18,22 @@ extension ModelDatabase {
                 held[place] = (job.message, token)
             }
             let stamps = tables.order(held, count: pushes.count, at: now)
-            tables.withdraw(pushes.indices.filter { stamps[$0] == nil }.map { pushes[$0] }, from: claim)
+            tables.withdraw(
+                pushes.indices.filter { stamps[$0].map { $0 < 0 } ?? true }.map {
+                    (pushes[$0], stamps[$0].map { -$0 })
+                },
+                from: claim,
+                at: now
+            )
             return stamps
         }
+    }
+}
+
+extension ModelDatabase {
+    /// As if the last updates had been sent long ago.
+    mutating func forgetStamps() {
+        change { tables in for token in tables.stamps.keys { tables.stamps[token]?.stamp = 0 } }
     }
 }
 
@@ -44,7 +58,8 @@ extension ModelTables {
             let isOld = (updates[token] ?? [:]).values.contains { update in
                 update.place > next && update.place.dueAt <= now && update.expiresAt.map { $0 > now } ?? true
             }
-            guard !isOld, let stamp = stamp(next, of: token, seconds) else { continue }
+            guard !isOld, let stamp = wait(next, of: token, at: now).map({ -$0 }) ?? stamp(next, of: token, seconds)
+            else { continue }
             for (place, push) in held where push.token == token && push.message == next.message {
                 answer[place] = stamp
             }
@@ -59,6 +74,16 @@ extension ModelTables {
         if last.place.message == push.message { return last.place }
         let dueAt = push.message > last.highest ? max(now, last.place.dueAt) : .min
         return ModelPlace(dueAt: dueAt, message: push.message)
+    }
+
+    /// How long an update waits whose time would be too far ahead of the clock; nil: it is sent.
+    private func wait(_ next: ModelPlace, of token: String, at now: Int64) -> Int64? {
+        let lead: Int64 = 5
+        let seconds = now.floored(by: 1_000_000)
+        guard let last = stamps[token], last.place.message != next.message, last.place < next,
+            (seconds + lead)...(seconds + 60) ~= last.stamp
+        else { return nil }
+        return (last.stamp + 1 - lead) * 1_000_000 - now
     }
 
     private mutating func stamp(_ next: ModelPlace, of token: String, _ seconds: Int64) -> Int64? {
@@ -88,29 +113,42 @@ extension ModelTables {
         }
     }
 
-    /// Takes pushes out of a claim that have ended.
-    fileprivate mutating func withdraw(_ pushes: [(job: Int64, token: String)], from claim: ModelClaim) {
+    /// Takes pushes out of a claim: those without a wait have ended.
+    fileprivate mutating func withdraw(
+        _ pushes: [(push: (job: Int64, token: String), wait: Int64?)],
+        from claim: ModelClaim,
+        at now: Int64
+    ) {
         guard !pushes.isEmpty else { return }
         var rest = claim
         rest.jobs = []
         var ended: [ModelJob] = []
         for job in claim.jobs {
-            let gone = job.tokens.filter { token in pushes.contains { $0 == (job.id, token) } }
-            let left = job.tokens.filter { !gone.contains($0) }
-            var (stays, ends) = (job, job)
-            (stays.tokens, ends.tokens) = (left, gone)
-            if !gone.isEmpty, !left.isEmpty {
-                if job.origin == nil {
-                    var known = ModelProgress(message: job.id, app: job.app)
-                    known.remaining = job.tokens.count
-                    known.attempts = job.attempt - 1
-                    unfinished[job.id] = known
-                }
-                stays.origin = job.message
-                ends.origin = job.message
+            let gone = pushes.filter { $0.push.job == job.id && job.tokens.contains($0.push.token) }
+            let stays = job.tokens.filter { token in !gone.contains { $0.push.token == token } }
+            let ends = gone.filter { $0.wait == nil }.map(\.push.token)
+            let later = Dictionary(grouping: gone.filter { $0.wait != nil }, by: { $0.wait ?? 0 })
+            let pieces = (stays.isEmpty ? 0 : 1) + (ends.isEmpty ? 0 : 1) + later.count
+            if pieces > 1, job.origin == nil {
+                var known = ModelProgress(message: job.id, app: job.app)
+                known.remaining = job.tokens.count
+                known.attempts = job.attempt - 1
+                unfinished[job.id] = known
             }
-            if !left.isEmpty { rest.jobs.append(stays) }
-            if !gone.isEmpty { ended.append(ends) }
+            func piece(_ tokens: [String]) -> ModelJob {
+                var piece = job
+                piece.tokens = tokens
+                if pieces > 1 { piece.origin = job.message }
+                return piece
+            }
+            if !stays.isEmpty { rest.jobs.append(piece(stays)) }
+            if !ends.isEmpty { ended.append(piece(ends)) }
+            for (wait, pushes) in later.sorted(by: { $0.key < $1.key }) {
+                var waiting = piece(pushes.map(\.push.token))
+                if pieces > 1 { waiting.id = messageID() }
+                scheduled[waiting.id] = waiting
+                dates[waiting.id] = now + wait
+            }
         }
         inflight[claim.id] = rest.jobs.isEmpty ? nil : rest
         withdraw(ended)
