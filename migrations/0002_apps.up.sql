@@ -63,6 +63,7 @@ CREATE TABLE carillon.apps (
     paused           boolean NOT NULL DEFAULT false,
     paused_reason    text,
     max_rate         integer,
+    max_per_device   integer,
     max_attempts     integer NOT NULL DEFAULT 10,
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
     collapse_unknown boolean NOT NULL DEFAULT false,
@@ -89,6 +90,7 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_channel_gateway_is_host_and_port CHECK (
         channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
     CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
+    CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0)
 );
 CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
@@ -112,6 +114,8 @@ COMMENT ON COLUMN carillon.apps.sweep_channels IS
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
+COMMENT ON COLUMN carillon.apps.max_per_device IS
+    'background pushes an hour to each device token; further ones wait, and newer ones replace them; null: no limit';
 COMMENT ON COLUMN carillon.apps.max_attempts IS 'maximum attempts of a push';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
 COMMENT ON COLUMN carillon.apps.collapse_unknown IS

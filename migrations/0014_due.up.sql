@@ -1,4 +1,4 @@
--- Jobs that fall due move from scheduled to messages.
+-- Jobs that fall due move from scheduled to messages. Background pushes move there if their device has had enough.
 
 -- Delays due rows of scheduled by a second, after which it is known whether they were cancelled. The rows stay in
 -- place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked, they
@@ -135,6 +135,164 @@ BEGIN
     lowest := NULL;
     jobs := NULL;
     RETURN NEXT;
+END
+$$;
+
+-- What is left of an hour for background pushes to one device, of an app with max_per_device.
+CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
+
+-- A row a token. Each push has one slot, in which it was sent or will be.
+CREATE TABLE carillon.device_slots (
+    app_id  integer,
+    token   text,
+    slots   carillon.device_slot[] NOT NULL,
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.device_slots SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.device_slots IS
+    'When background pushes were sent to each token, and when those that wait will be. Only apps with max_per_device have rows.';
+COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
+COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of what it means';
+COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of them';
+
+-- Paces the background pushes of a claim: each token gets so many within any hour. Returns for each push 0: it is sent; -1: it
+-- waits in scheduled for its slot; null: it has ended as superseded, as a newer one with the same meaning waits. One more number
+-- follows: how many pushes that waited have ended so. Null in place of the list: another worker has taken the claim over.
+--
+-- The same meaning is the same topic and collapse id or, without one, the same payload. A push that comes back for another
+-- attempt keeps its slot, which moves to now: no hour has more, but for what is sent twice because its outcome is unknown.
+--
+-- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come later,
+-- and are paced then.
+CREATE FUNCTION carillon.pace_devices(
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    span CONSTANT interval := interval '1 hour';
+    step CONSTANT interval := interval '1 minute';
+    pushes CONSTANT integer := cardinality(pace_devices.job);
+    held carillon.job[];
+    pulled carillon.job[] := '{}';  -- jobs of scheduled with a push that is replaced
+    pulled_until timestamptz[] := '{}';
+    verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
+    waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
+    messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
+    replaced text[] := '{}';  -- the id of a job and a token
+    known carillon.device_slot[];
+    taken timestamptz[];
+    own timestamptz;
+    slot_at timestamptz;
+    push record;
+    waiting record;
+    found_job record;
+    other bigint;
+    source integer;
+    leaving record;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
+    SELECT app, t.token, '{}', clock FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(pace_devices.token) AS u(token)) AS t
+    ORDER BY t.token ON CONFLICT DO NOTHING;
+    FOR push IN
+        SELECT w.place, coalesce(j.origin, j.id) AS message, lower(w.token) AS token, hashtextextended(
+            concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
+                || coalesce(j.payload, (carillon.payloads_of(j, ARRAY[w.token]))[1])::text)), 0) AS meaning
+        FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
+        JOIN unnest(held) AS j ON j.id = w.job
+        JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
+            ON t.id = w.job AND t.token = lower(w.token)
+        ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
+    LOOP
+        SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s
+                WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
+            (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
+        INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
+        -- A push that has had a slot is not behind those whose time has not come.
+        taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
+        messages[push.place] := push.message;
+        verdicts[push.place] := 0;
+        slot_at := clock;
+        IF cardinality(taken) >= most THEN
+            slot_at := clock + step * ceil(
+                extract(epoch FROM taken[cardinality(taken) - most + 1] + span - clock) / extract(epoch FROM step));
+            verdicts[push.place] := -1;
+            SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
+            WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
+            IF FOUND THEN
+                other := (SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
+                    AS p(message, token, verdict, place)
+                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1);
+                source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
+                    WHERE coalesce(pulled[i].origin, pulled[i].id) = waiting.message
+                        AND push.token IN (SELECT lower(u.token) FROM unnest(pulled[i].tokens) AS u(token)) LIMIT 1);
+                IF other IS NULL AND source IS NULL THEN
+                    SELECT s.* INTO found_job FROM carillon.scheduled s
+                    WHERE s.app_id = app AND (s.id = waiting.message OR s.origin = waiting.message)
+                        AND push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token))
+                        AND s.id NOT IN (SELECT h.id FROM unnest(held) AS h)
+                    LIMIT 1 FOR UPDATE SKIP LOCKED;
+                    IF FOUND AND waiting.message < push.message THEN
+                        DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
+                        pulled := pulled || ROW(found_job.id, found_job.lane, found_job.tokens, found_job.payload,
+                            found_job.payloads, found_job.push_type, found_job.priority, found_job.expires_at,
+                            found_job.collapse_id, found_job.topic, found_job.reference, found_job.on_unknown,
+                            found_job.attempt, found_job.claims, found_job.origin, found_job.broadcast_id,
+                            found_job.created_at, found_job.last_status, found_job.last_reason)::carillon.job;
+                        pulled_until := pulled_until || found_job.run_at;
+                        source := cardinality(pulled);
+                    ELSIF FOUND THEN
+                        source := 0;
+                    END IF;
+                END IF;
+                IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
+                    verdicts[push.place] := NULL;
+                ELSE
+                    -- It takes the place of the one that waits.
+                    slot_at := waiting.at;
+                    known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
+                    IF other IS NOT NULL THEN
+                        verdicts[other] := NULL;
+                        waits[other] := NULL;
+                    ELSIF source IS NOT NULL THEN
+                        replaced := replaced || (pulled[source].id || ' ' || push.token);
+                    END IF;
+                END IF;
+            END IF;
+        END IF;
+        IF verdicts[push.place] = -1 THEN
+            -- So that it is not before its slot, and most pushes of a job wait together.
+            waits[push.place] := least(86400000, ceil(extract(epoch FROM slot_at - clock) / 60) * 60000);
+        END IF;
+        UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE
+            WHEN verdicts[push.place] IS NULL THEN known
+            ELSE known || ROW(slot_at, push.message, push.meaning)::carillon.device_slot END
+        WHERE d.app_id = app AND d.token = push.token;
+    END LOOP;
+    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits INTO leaving FROM (
+        SELECT w.job, w.token, w.wait FROM unnest(pace_devices.job, pace_devices.token, waits, verdicts)
+            AS w(job, token, wait, verdict) WHERE w.verdict IS DISTINCT FROM 0
+        UNION ALL
+        SELECT pulled[i].id, lower(u.token), CASE WHEN pulled[i].id || ' ' || lower(u.token) = ANY (replaced) THEN NULL
+            ELSE greatest(0, ceil(extract(epoch FROM pulled_until[i] - clock) * 1000))::integer END
+        FROM generate_subscripts(pulled, 1) AS i, unnest(pulled[i].tokens) AS u(token)
+    ) AS l;
+    IF leaving.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held || pulled, leaving.jobs, leaving.tokens, leaving.waits);
+    END IF;
+    RETURN verdicts || cardinality(replaced)::bigint;
 END
 $$;
 

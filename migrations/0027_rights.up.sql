@@ -39,7 +39,7 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.unfinished, carillon.holds, carillon.activity,
+    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.activity,
     carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
@@ -60,7 +60,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
     carillon.record_cancelled, carillon.updated_tokens, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
-    carillon.release, carillon.withdraw, carillon.order_updates, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
+    carillon.release, carillon.withdraw, carillon.order_updates, carillon.pace_devices, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
     carillon.rules_of, carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
@@ -74,7 +74,7 @@ TO carillon_worker;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    sweep_channels, paused, paused_reason, max_rate, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
+    sweep_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
     updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,

@@ -92,6 +92,11 @@ extension Option {
         .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
     static let maxRate = Option("max-rate", .count(1...10_000_000))
         .help("Maximum number of pushes a second, for all workers together.")
+    static let maxPerDevice = Option("max-per-device", .count(1...1_000))
+        .help(
+            "Maximum number of background pushes an hour to one device token: further ones wait, and newer ones with the same "
+                + "meaning replace them."
+        )
     static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
@@ -109,7 +114,8 @@ extension Option {
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option(
         "clear",
-        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate"]),
+        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate", "max-per-device"]
+        ),
         repeatable: true
     )
     .help("Remove this setting; may be repeated.")

@@ -69,7 +69,7 @@ extension App: RowReadable {
     static let columns = """
         a.id, a.name, a.topic, a.certificate_id, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
         a.feedback_gateway, a.channel_gateway, a.sweep_channels, a.max_rate, a.max_attempts, a.reap_bad_tokens,
-        a.collapse_unknown, a.keep_unique_ids, a.paused, a.paused_reason, a.created_at, a.updated_at
+        a.collapse_unknown, a.keep_unique_ids, a.max_per_device, a.paused, a.paused_reason, a.created_at, a.updated_at
         """
     static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
 
@@ -86,6 +86,7 @@ extension App: RowReadable {
         settings.channelGateway = try rows.stringIfPresent(row, "channel_gateway")
         settings.sweepsChannels = try rows.bool(row, "sweep_channels")
         settings.maxRate = try rows.int32IfPresent(row, "max_rate")
+        settings.maxPerDevice = try rows.int32IfPresent(row, "max_per_device")
         settings.maxAttempts = try rows.int32(row, "max_attempts")
         settings.reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
         settings.collapsesUnknown = try rows.bool(row, "collapse_unknown")

@@ -20,6 +20,8 @@ package struct AppSettings: Equatable, Sendable {
     package var sweepsChannels = false
     /// Pushes a second of the whole fleet.
     package var maxRate: Int32?
+    /// Background pushes an hour to one device token.
+    package var maxPerDevice: Int32?
     package var maxAttempts: Int32 = 10
     /// Also delete tokens that fail as BadDeviceToken.
     package var reapsBadTokens = false

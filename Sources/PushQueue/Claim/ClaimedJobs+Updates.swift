@@ -7,6 +7,11 @@ extension ClaimedJobs {
         batch.pushes.indices.filter { batch.pushType(of: $0).isUpdate }.map { Int32($0) }
     }
 
+    /// The same of background pushes.
+    var paced: [Int32] {
+        batch.pushes.indices.filter { batch.pushType(of: $0).isPaced }.map { Int32($0) }
+    }
+
     /// The job of each push of the batch.
     func jobs(of places: [Int32]) -> [Int64] {
         var owner = 0
@@ -19,7 +24,8 @@ extension ClaimedJobs {
     /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a part of
     /// its message.
     ///
-    /// - Parameter stamps: Seconds since 1970; nil: the push has ended; negative: it is sent later.
+    /// - Parameter stamps: Seconds since 1970, or 0 for a push without a time; nil: the push has ended; negative: it is sent
+    ///   later.
     mutating func keep(_ places: [Int32], stamps: [Int64?]) {
         var verdicts = zip(places, stamps).makeIterator()
         var verdict = verdicts.next()
@@ -71,7 +77,7 @@ extension PushBatch {
     fileprivate mutating func addHeading(_ number: Int, of other: PushBatch, stamp: Int64?) -> Int {
         let heading = other.headings[number]
         return other.bytes.withSpan(heading.payload.range) { payload in
-            if let stamp, SendingTime.isAsked(in: payload) {
+            if let stamp, stamp != 0, SendingTime.isAsked(in: payload) {
                 let filled = SendingTime.filled(payload, with: stamp)
                 return filled.withSpan(filled.indices) { addHeading($0, like: heading, of: other) }
             }

@@ -64,6 +64,8 @@ package struct ClaimedJobs: Sendable {
     package internal(set) var batch = PushBatch()
     /// There are updates to send, whose order a worker has to ask for.
     private(set) var hasUpdates = false
+    /// There are background pushes to send, of which a device may be due no more in this hour.
+    private(set) var hasPaced = false
     /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
     /// The tokens of the claim, sent or not. A token that a message names twice counts once.
@@ -167,6 +169,7 @@ package struct ClaimedJobs: Sendable {
         jobs[jobs.count - 1].firstPush = Int32(batch.count)
         guard refusal == nil, !current.hasExpired else { return }
         if pushType?.isUpdate == true { hasUpdates = true }
+        if pushType?.isPaced == true { hasPaced = true }
         current.pushType = pushType ?? .alert
         current.fields = batch.addFields(
             topic: topic,

@@ -8,6 +8,8 @@ extension Flight {
         case claim(ClaimPlan)
         /// Ask which updates of Live Activities are sent, and with which times: `ordered` or `failed`.
         case order(ClaimedJobs, [Int32])
+        /// Ask which background pushes are sent now, of so many an hour to a device: `paced` or `failed`.
+        case pace(ClaimedJobs, [Int32], most: Int32)
         /// Take a turn at the app's rate, once there is a connection to the gateway: `turnGiven` or `failed`.
         case takeTurn(pushes: Int, by: App.Route?)
         /// `waited`.
@@ -32,6 +34,8 @@ extension Flight {
         case claimFailed(wasTooLarge: Bool)
         /// The time of each update; nil: the push has ended, since a newer one exists. No list: the claim is lost.
         case ordered([Int64?]?)
+        /// What `WorkerStatements.paceDevices` answers. No list: the claim is lost.
+        case paced([Int64?]?)
         /// The wait until the turn begins; nil: there is no turn soon.
         case turnGiven(Duration?)
         case waited
@@ -51,7 +55,7 @@ extension Flight {
     /// What is to be counted and logged.
     enum News: Sendable {
         case claimed(jobs: Int, waits: DurationHistogram)
-        /// Updates that were not sent, since newer ones exist.
+        /// Updates and background pushes that were not sent, since newer ones exist.
         case superseded(pushes: Int, app: Int32)
         case settled(Settlement, app: Int32)
         case happened(WorkerEvent)

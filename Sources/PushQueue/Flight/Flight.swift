@@ -9,8 +9,8 @@ import CarillonPostgres
 struct Flight: Sendable {
     private enum Stage {
         case claiming
-        /// Asks for the order of the updates at these places of the batch.
-        case ordering(HeldClaim, [Int32], refusals: Int)
+        /// Asks whether the pushes at these places of the batch are sent.
+        case asking(HeldClaim, Question, [Int32], refusals: Int)
         /// Waits for a turn at the app's rate, or for the start of the turn it was given.
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
@@ -49,7 +49,8 @@ struct Flight: Sendable {
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
         case .claiming: claimed(event, &state, now)
-        case .ordering(let claim, let updates, let refusals): ordered(claim, updates, refusals, event, &state, now)
+        case .asking(let claim, let question, let places, let refusals):
+            answered(claim, question, places, refusals, event, &state, now)
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
         case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
@@ -87,8 +88,7 @@ struct Flight: Sendable {
         guard let jobs = answer.jobs else { return finish() }
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
-        let updates = jobs.hasUpdates ? jobs.updates : []
-        return updates.isEmpty ? start(claim, &state, now) : order(claim, updates, &state, now)
+        return jobs.hasUpdates ? ask(.order, claim, 0, &state, now) : paceDevices(claim, &state, now)
     }
 
     private mutating func start(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
@@ -96,54 +96,82 @@ struct Flight: Sendable {
         return isPaced ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
     }
 
-    // MARK: Updates of Live Activities
+    // MARK: Which pushes are sent
 
-    private mutating func order(
+    /// Background pushes, if a device gets so many an hour.
+    private mutating func paceDevices(
         _ claim: HeldClaim,
-        _ updates: [Int32],
-        refusals: Int = 0,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
+        guard claim.jobs.hasPaced, let most = state.limits.mostPerDevice(of: app) else {
+            return start(claim, &state, now)
+        }
+        return ask(.pace(most: most), claim, 0, &state, now)
+    }
+
+    private mutating func ask(
+        _ question: Question,
+        _ claim: HeldClaim,
+        _ refusals: Int,
+        _ state: inout WorkerState,
+        _ now: MonotonicInstant
+    ) -> Step {
+        let places = question.places(in: claim.jobs)
+        if places.isEmpty { return goOn(from: question, claim, &state, now) }
         guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
-        stage = .ordering(claim, updates, refusals: refusals)
-        return .order(claim.jobs, updates)
+        stage = .asking(claim, question, places, refusals: refusals)
+        return question.step(claim.jobs, places)
+    }
+
+    private mutating func goOn(
+        from question: Question,
+        _ claim: HeldClaim,
+        _ state: inout WorkerState,
+        _ now: MonotonicInstant
+    ) -> Step {
+        switch question {
+        case .order: paceDevices(claim, &state, now)
+        case .pace: start(claim, &state, now)
+        }
     }
 
     /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent in a wrong order.
-    private mutating func ordered(
+    private mutating func answered(
         _ claim: HeldClaim,
-        _ updates: [Int32],
+        _ question: Question,
+        _ places: [Int32],
         _ refusals: Int,
         _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
         switch event {
-        case .ordered(let stamps?):
+        case .ordered(let answer?), .paced(let answer?):
+            let verdict = question.verdict(answer, on: places.count)
             var claim = claim
-            claim.jobs.keep(updates, stamps: stamps)
-            news.append(.superseded(pushes: stamps.count { $0 == nil }, app: app))
+            claim.jobs.keep(places, stamps: verdict.stamps)
+            news.append(.superseded(pushes: verdict.superseded, app: app))
             state.shrank(&claim)
             enter(.claiming)
             guard claim.jobs.count > 0 else {
                 state.stoppedWaiting(app)
                 return end(claim, &state)
             }
-            return start(claim, &state, now)
-        case .ordered(nil):
+            return goOn(from: question, claim, &state, now)
+        case .ordered(nil), .paced(nil):
             log(.stale(claim: claim.jobs.id))
             state.stoppedWaiting(app)
             return end(claim, &state)
-        case .waited: return order(claim, updates, refusals: refusals, &state, now)
+        case .waited: return ask(question, claim, refusals, &state, now)
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
             guard refusals < SettlementWriting.tries else {
                 if let event = state.cannotOrder(app, error, at: now) { log(event) }
                 return proceed(claim, hasTurn: false, &state, now)
             }
-            let step = order(claim, updates, refusals: refusals, &state, now)
-            guard case .order = step else { return step }
+            let step = ask(question, claim, refusals, &state, now)
+            guard case .asking = stage else { return step }
             return again(after: error, step, &state)
         default: return proceed(claim, hasTurn: false, &state, now)
         }

@@ -24,6 +24,11 @@ extension Worker {
                 event = await write(for: flight, WorkerStatements.orderUpdates, parameters) {
                     .ordered(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
+            case .pace(let jobs, let pushes, let most):
+                let parameters: Parameters = .pace(pushes, of: jobs, worker: flight.worker, most: most)
+                event = await write(for: flight, WorkerStatements.paceDevices, parameters) {
+                    .paced(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
+                }
             case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
             case .giveBack(let jobs):
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)

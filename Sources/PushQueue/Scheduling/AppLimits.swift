@@ -60,6 +60,11 @@ struct AppLimits: Sendable {
         if case .known(let app) = apps[id] { app.row.settings.maxRate != nil } else { false }
     }
 
+    /// How many background pushes a device gets in an hour; nil: there is no limit.
+    func mostPerDevice(of id: Int32) -> Int32? {
+        if case .known(let app) = apps[id] { app.row.settings.maxPerDevice } else { nil }
+    }
+
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
     func mostPushes(of id: Int32) -> Int {
         let most = min(admission.most, Self.largest)

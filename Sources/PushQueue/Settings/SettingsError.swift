@@ -64,6 +64,7 @@ package struct SettingsError: CodedError {
         "channels_app_exists": "The app has channels: remove them first with 'carillon channel remove'.",
         "apps_gateway_ca_has_a_gateway": "A trust root is for a gateway of one's own: give its host:port too.",
         "apps_max_rate_is_positive": "A rate is a number of pushes a second above 0.",
+        "apps_max_per_device_is_positive": "A device gets a number of background pushes an hour above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",
     ]
 

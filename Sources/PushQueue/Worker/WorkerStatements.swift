@@ -75,6 +75,10 @@ package enum WorkerStatements {
     /// The time of each push; null: it has ended as superseded. Null in place of the list: the claim was taken over.
     static let orderUpdates = Statement("order_updates", "SELECT carillon.order_updates($1, $2, $3, $4, $5, $6)")
 
+    /// For each push 0: it is sent; -1: it is sent later; null: it has ended as superseded. Then how many others have ended so.
+    /// Null in place of the list: the claim was taken over.
+    static let paceDevices = Statement("pace_devices", "SELECT carillon.pace_devices($1, $2, $3, $4, $5, $6, $7)")
+
     /// Microseconds until the turn begins; null: no turn begins soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
 

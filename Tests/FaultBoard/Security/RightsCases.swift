@@ -41,7 +41,7 @@ import Testing
         """
     private static let queue = """
         messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds \
-        activity_updates activity_stamps
+        activity_updates activity_stamps device_slots
         """
 
     /// Secrets, and the data of apps and users.
@@ -50,11 +50,13 @@ import Testing
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
             "apps.gateway_ca", "failed_messages", "unknown_outcomes", "activity_updates", "activity_stamps",
+            "device_slots",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
             "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps",
+            "device_slots",
         ],
         "carillon_worker": [],
     ]

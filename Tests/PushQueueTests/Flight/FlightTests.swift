@@ -37,6 +37,7 @@ import Testing
             return switch step {
             case .claim: "claim"
             case .order(_, let updates): "order \(updates.count)"
+            case .pace(_, let pushes, let most): "pace \(pushes.count) at \(most)"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
             case .wait: "wait"
             case .giveBack: "give back"

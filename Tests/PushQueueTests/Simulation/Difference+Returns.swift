@@ -195,6 +195,9 @@ extension Difference {
         UNION ALL
         SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.activity_updates u
         UNION ALL
+        SELECT format('slots %s: %s', d.token, (SELECT string_agg(s.message_id::text, ',' ORDER BY s.message_id)
+            FROM unnest(d.slots) AS s)) FROM carillon.device_slots d WHERE d.slots <> '{}'
+        UNION ALL
         SELECT format('stamp %s: %s %s, %s', s.token, s.message_id, s.is_final, s.highest) FROM carillon.activity_stamps s
         UNION ALL
         SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
@@ -242,6 +245,9 @@ extension Difference {
             """
         }
         lines += tables.updates.flatMap { token, messages in messages.keys.map { "update \($0) of \(token)" } }
+        lines += tables.slots.filter { !$0.value.isEmpty }.map { token, slots in
+            "slots \(token): \(slots.map(\.message).sorted().map { "\($0)" }.joined(separator: ","))"
+        }
         lines += tables.stamps.map {
             "stamp \($0.key): \($0.value.place.message) \($0.value.place.isEnd ? "t" : "f"), \($0.value.highest)"
         }

@@ -27,20 +27,26 @@ struct Difference {
     private(set) var differences: [String] = []
     private var tokens = 0
 
-    init(_ database: TestDatabase, seed: UInt64) async throws {
+    /// All pushes are background pushes to few devices, and workers live long enough to ask about them.
+    private let isPacing: Bool
+
+    init(_ database: TestDatabase, seed: UInt64, isPacing: Bool = false) async throws {
         self.database = database
         random = SeededGenerator(seed: seed)
-        isDeadly = seed % 2 == 0
+        self.isPacing = isPacing
+        isDeadly = seed % 2 == 0 && !isPacing
         model.now = Int64(try await database.value("(extract(epoch FROM now()) * 1000000)::bigint") ?? "") ?? 0
     }
 
     /// Does something, and says what.
     mutating func step() async throws -> String {
-        switch Int.random(in: 0..<40, using: &random) {
+        if isPacing { return try await pacingStep() }
+        return switch Int.random(in: 0..<43, using: &random) {
         case 0..<5: try await insert()
         case 5..<8: try await register()
         case 8..<14: try await claim()
         case 14..<16: try await order()
+        case 40..<43: try await pace()
         case 16..<23: isDeadly && flip(5, outOf: 6) ? try await die() : try await settle()
         case 23: try await release()
         case 24: try await releaseLost()
@@ -51,6 +57,20 @@ struct Difference {
         case 37: flip(1, outOf: 2) ? try await look() : try await lookBelow()
         case 38: try await heartbeat()
         default: try await signOff()
+        }
+    }
+
+    private mutating func pacingStep() async throws -> String {
+        switch Int.random(in: 0..<21, using: &random) {
+        case 0..<6: try await insert()
+        case 6: try await register()
+        case 7..<11: try await claim()
+        case 11..<16: try await pace()
+        case 16: try await settle()
+        case 17: try await cancel()
+        case 18: try await release()
+        case 19: try await die()
+        default: flip(1, outOf: 3) ? try await promote() : try await pace()
         }
     }
 
@@ -95,20 +115,25 @@ struct Difference {
             job.tokens.append("aa\(1000 + tokens)")
         }
         job.mayRepeat = !flip(1, outOf: isDeadly ? 40 : 4)
-        if flip(1, outOf: 3) {
+        if !isPacing, flip(1, outOf: 3) {
             job.isUpdate = true
             job.isEnd = flip(1, outOf: 8)
             job.tokens = (1...Int.random(in: 1...3, using: &random)).map { "ac\(lane.app)\($0)" }
         }
+        job.isPersonal = flip(1, outOf: 2)
+        if isPacing || !job.isUpdate && flip(1, outOf: 2) {
+            job.isPaced = true
+            job.tokens = (1...Int.random(in: 1...2, using: &random)).map { "ab\(lane.app)\($0)" }
+        }
         job.id = model.insert(job)
-        let isPersonal = flip(1, outOf: 2)
+        let isPersonal = job.isPersonal
         let payloads = "ARRAY(SELECT json_build_object('t', u.token) FROM unnest(t.list) AS u(token))"
         try await database.run(
             """
             INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, on_unknown,
                 push_type)
             SELECT \(job.app), \(job.lane), t.list, \(isPersonal ? "NULL" : "'{}'"), \(isPersonal ? payloads : "NULL"),
-                '\(job.mayRepeat ? "retry" : "fail")', '\(job.isUpdate ? "liveactivity" : "alert")'
+                '\(job.mayRepeat ? "retry" : "fail")', '\(job.isUpdate ? "liveactivity" : job.isPaced ? "background" : "alert")'
             FROM (VALUES ('{\(job.tokens.joined(separator: ","))}'::text[])) AS t(list)
             """
         )

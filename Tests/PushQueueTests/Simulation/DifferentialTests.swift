@@ -16,9 +16,19 @@ import Testing
         ProcessInfo.processInfo.environment["CARILLON_DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
 
     @Test(arguments: 1...Self.runs) func `the model and PostgreSQL agree`(seed: UInt64) async throws {
+        try await Self.compare(seed: seed)
+    }
+
+    @Test(arguments: 1...Self.runs)
+    func `the model and PostgreSQL agree about background pushes that wait for the next hour`(seed: UInt64) async throws
+    {
+        try await Self.compare(seed: seed, isPacing: true)
+    }
+
+    private static func compare(seed: UInt64, isPacing: Bool = false) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
-            var difference = try await Difference(database, seed: seed)
+            var difference = try await Difference(database, seed: seed, isPacing: isPacing)
             for number in 0..<250 {
                 let step = try await difference.step()
                 let real = try await difference.realTables()

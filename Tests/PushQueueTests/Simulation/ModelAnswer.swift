@@ -34,7 +34,7 @@ extension ClaimAnswer {
                 topic: RawSpan(),
                 collapseID: RawSpan(),
                 priority: nil,
-                pushType: row.isUpdate ? .liveActivity : .alert,
+                pushType: row.isUpdate ? .liveActivity : row.isPaced ? .background : .alert,
                 onUnknown: row.mayRepeat ? nil : "fail",
                 appIsKnown: appIsKnown
             )

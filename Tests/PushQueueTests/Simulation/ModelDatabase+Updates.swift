@@ -18,12 +18,10 @@ extension ModelDatabase {
                 held[place] = (job.message, token)
             }
             let stamps = tables.order(held, count: pushes.count, at: now)
+            let gone = pushes.indices.filter { stamps[$0].map { $0 < 0 } ?? true }
             tables.withdraw(
-                pushes.indices.filter { stamps[$0].map { $0 < 0 } ?? true }.map {
-                    (pushes[$0], stamps[$0].map { -$0 })
-                },
-                from: claim,
-                at: now
+                gone.map { Leaving(job: pushes[$0].0, token: pushes[$0].1, until: stamps[$0].map { now - $0 }) },
+                from: claim
             )
             return stamps
         }
@@ -35,6 +33,13 @@ extension ModelDatabase {
     mutating func forgetStamps() {
         change { tables in for token in tables.stamps.keys { tables.stamps[token]?.stamp = 0 } }
     }
+}
+
+/// A push that leaves a claim: it ends, or waits until that time.
+struct Leaving {
+    let job: Int64
+    let token: String
+    var until: Int64?
 }
 
 extension ModelTables {
@@ -111,47 +116,6 @@ extension ModelTables {
                 if updates[token]?.isEmpty == true { updates[token] = nil }
             }
         }
-    }
-
-    /// Takes pushes out of a claim: those without a wait have ended.
-    fileprivate mutating func withdraw(
-        _ pushes: [(push: (job: Int64, token: String), wait: Int64?)],
-        from claim: ModelClaim,
-        at now: Int64
-    ) {
-        guard !pushes.isEmpty else { return }
-        var rest = claim
-        rest.jobs = []
-        var ended: [ModelJob] = []
-        for job in claim.jobs {
-            let gone = pushes.filter { $0.push.job == job.id && job.tokens.contains($0.push.token) }
-            let stays = job.tokens.filter { token in !gone.contains { $0.push.token == token } }
-            let ends = gone.filter { $0.wait == nil }.map(\.push.token)
-            let later = Dictionary(grouping: gone.filter { $0.wait != nil }, by: { $0.wait ?? 0 })
-            let pieces = (stays.isEmpty ? 0 : 1) + (ends.isEmpty ? 0 : 1) + later.count
-            if pieces > 1, job.origin == nil {
-                var known = ModelProgress(message: job.id, app: job.app)
-                known.remaining = job.tokens.count
-                known.attempts = job.attempt - 1
-                unfinished[job.id] = known
-            }
-            func piece(_ tokens: [String]) -> ModelJob {
-                var piece = job
-                piece.tokens = tokens
-                if pieces > 1 { piece.origin = job.message }
-                return piece
-            }
-            if !stays.isEmpty { rest.jobs.append(piece(stays)) }
-            if !ends.isEmpty { ended.append(piece(ends)) }
-            for (wait, pushes) in later.sorted(by: { $0.key < $1.key }) {
-                var waiting = piece(pushes.map(\.push.token))
-                if pieces > 1 { waiting.id = messageID() }
-                scheduled[waiting.id] = waiting
-                dates[waiting.id] = now + wait
-            }
-        }
-        inflight[claim.id] = rest.jobs.isEmpty ? nil : rest
-        withdraw(ended)
     }
 }
 

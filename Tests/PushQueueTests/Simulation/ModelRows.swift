@@ -15,6 +15,10 @@ struct ModelJob: Hashable {
     var origin: Int64?
     /// It updates Live Activities.
     var isUpdate = false
+    /// Its pushes are background pushes.
+    var isPaced = false
+    /// Its payload names the token.
+    var isPersonal = false
     /// It ends them.
     var isEnd = false
 
@@ -63,6 +67,14 @@ struct ModelStamp: Hashable {
     var place: ModelPlace
     var highest: Int64
     var stamp: Int64
+}
+
+/// An element of a row of `device_slots`.
+struct ModelSlot: Hashable {
+    var at: Int64
+    var message: Int64
+    /// Whether the payload names the token: that is all in which payloads differ.
+    var isPersonal: Bool
 }
 
 /// A row of `inflight`.

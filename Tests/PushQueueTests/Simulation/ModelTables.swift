@@ -14,6 +14,7 @@ struct ModelTables: Equatable {
     /// The updates of each token that are not sent yet.
     var updates: [String: [Int64: ModelUpdate]] = [:]
     var stamps: [String: ModelStamp] = [:]
+    var slots: [String: [ModelSlot]] = [:]
     var results: [ModelProgress] = []
     var failures: [ModelFailure] = []
     /// When the next turn of an app begins that has a rate.

@@ -28,6 +28,8 @@ extension SimulatedWorker {
         case .takeTurn(let pushes, _):
             ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
         case .order(let jobs, let updates): ask(way) { .ordered($0.order(updates, of: jobs, as: worker)) }
+        case .pace(let jobs, let pushes, let most):
+            ask(way) { .paced($0.pace(pushes, of: jobs, as: worker, most: most)) }
         case .wait(let duration): after(duration) { self.tell(.waited, to: way) }
         case .giveBack(let jobs):
             ask(way) {

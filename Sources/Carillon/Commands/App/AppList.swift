@@ -38,7 +38,8 @@ extension App: JSONConvertible {
             "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
             "channel_gateway": self.channelGateway, "sweep_channels": self.sweepsChannels,
             "paused": isPaused,
-            "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
+            "paused_reason": pauseReason, "max_rate": self.maxRate, "max_per_device": self.maxPerDevice,
+            "max_attempts": self.maxAttempts,
             "reap_bad_tokens": self.reapsBadTokens, "collapse_unknown": self.collapsesUnknown,
             "keep_unique_ids": self.keepsUniqueIDs,
         ]

@@ -6,12 +6,12 @@ import CarillonTLS
 struct AppOptions {
     static let all: [Option] = [
         .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .sweepChannels, .protocol, .maxRate,
-        .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
+        .maxPerDevice, .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
     private static let none = "none"
     static let clearable: [Option] = [
-        .topic, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate,
+        .topic, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate, .maxPerDevice,
     ]
 
     private let settings: Settings
@@ -41,6 +41,7 @@ struct AppOptions {
         if clearsFeedbackGateway || isCleared(.feedbackGateway) { app.feedbackGateway = nil }
         if isCleared(.channelGateway) { app.channelGateway = nil }
         if isCleared(.maxRate) { app.maxRate = nil }
+        if isCleared(.maxPerDevice) { app.maxPerDevice = nil }
         if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
         app.topic = settings.text(.topic) ?? app.topic
         app.credential = settings.text(.credential) ?? app.credential
@@ -51,6 +52,7 @@ struct AppOptions {
         app.channelGateway = channelGateway ?? app.channelGateway
         if settings.isChosen(.sweepChannels) { app.sweepsChannels = settings.isOn(.sweepChannels) }
         app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
+        app.maxPerDevice = settings.countIfAny(.maxPerDevice).map(Int32.init) ?? app.maxPerDevice
         app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
         if settings.isChosen(.reapBadTokens) { app.reapsBadTokens = settings.isOn(.reapBadTokens) }
         if settings.isChosen(.keepUniqueIDs) { app.keepsUniqueIDs = settings.isOn(.keepUniqueIDs) }

@@ -80,6 +80,7 @@ private struct AppView: JSONConvertible {
             ),
             ("sweep-channels", app.sweepsChannels ? "yes" : "no"),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
+            ("max-per-device", app.maxPerDevice.map { "\($0) background pushes an hour" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),
             ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),
             ("collapse-unknown", app.collapsesUnknown ? "yes" : "no"),

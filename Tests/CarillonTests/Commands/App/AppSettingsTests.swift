@@ -31,6 +31,8 @@ import Testing
                 "sandbox",
                 "--max-rate",
                 "500",
+                "--max-per-device",
+                "2",
                 "--max-attempts",
                 "3",
                 "--feedback-gateway",
@@ -47,11 +49,14 @@ import Testing
                     "app set"
                 )
             )
-            for text in ["com.example.shop.voip", "sandbox", "500 a second", "localhost:2196", "active"] {
+            for text in [
+                "com.example.shop.voip", "sandbox", "500 a second", "2 background pushes an hour", "localhost:2196",
+                "active",
+            ] {
                 #expect(show.output.contains(text))
             }
             let json = try await shop.run("app", "show", "store", "--json").output
-            #expect(json.contains("\"max_rate\":500") && json.contains("\"reap_bad_tokens\":true"))
+            #expect(json.contains("\"max_rate\":500,\"max_per_device\":2") && json.contains("\"reap_bad_tokens\":true"))
             #expect(json.contains("\"collapse_unknown\":true,\"keep_unique_ids\":true"))
             #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
         }

@@ -1,0 +1,34 @@
+extension Flight {
+    /// What a worker asks about the pushes of a claim before it sends them.
+    enum Question: Hashable, Sendable {
+        /// Which updates are the newest, and their times.
+        case order
+        /// Which background pushes are due, of so many an hour to a device.
+        case pace(most: Int32)
+
+        /// The pushes of the batch that it is about.
+        func places(in jobs: ClaimedJobs) -> [Int32] {
+            switch self {
+            case .order: jobs.updates
+            case .pace: jobs.paced
+            }
+        }
+
+        func step(_ jobs: ClaimedJobs, _ places: [Int32]) -> Step {
+            switch self {
+            case .order: .order(jobs, places)
+            case .pace(let most): .pace(jobs, places, most: most)
+            }
+        }
+
+        /// What `ClaimedJobs.keep` takes, and how many pushes have ended as superseded.
+        func verdict(_ answer: [Int64?], on pushes: Int) -> (stamps: [Int64?], superseded: Int) {
+            let superseded = answer.count { $0 == nil }
+            switch self {
+            case .order: return (answer, superseded)
+            case .pace:
+                return (Array(answer.prefix(pushes)), superseded + Int((answer.dropFirst(pushes).first ?? 0) ?? 0))
+            }
+        }
+    }
+}

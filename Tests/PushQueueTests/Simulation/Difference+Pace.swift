@@ -1,0 +1,35 @@
+import CarillonPostgres
+
+@testable import CarillonPushQueue
+
+/// Pacing, which may divide jobs of `scheduled` too.
+extension Difference {
+    /// Asks which background pushes of a claim are sent, twice perhaps because the answer was lost.
+    mutating func pace() async throws -> String {
+        let unsettled = held.indices.filter { held[$0].settled == nil && !held[$0].claim.paced.isEmpty }
+        // Most are of workers that have died since.
+        let live = unsettled.filter { model.tables.inflight[held[$0].claim.id]?.worker == held[$0].worker }
+        let some = live.isEmpty || flip(1, outOf: 8) ? unsettled : live
+        guard let place = some.randomElement(using: &random) else { return "nothing to pace" }
+        let claim = held[place].claim
+        let pushes = claim.paced
+        let most = Int32.random(in: 1...2, using: &random)
+        let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
+        var step = "nothing"
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+            let parameters: Parameters = .pace(pushes, of: claim, worker: worker, most: most)
+            let real = try await ask(WorkerStatements.paceDevices, parameters) { rows in
+                try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
+            }
+            let model = self.model.pace(pushes, of: claim, as: worker, most: most)
+            try await adopt()
+            step = same("pace \(claim.id) by \(worker), \(most) an hour", real, model)
+            guard let real, worker == held[place].worker else { continue }
+            let question = Flight.Question.pace(most: most)
+            held[place].claim = claim
+            held[place].claim.keep(pushes, stamps: question.verdict(real, on: pushes.count).stamps)
+        }
+        if held[place].claim.count == 0 { held.remove(at: place) }
+        return step
+    }
+}
