@@ -232,21 +232,24 @@ BEGIN
             SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
             WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
             IF FOUND THEN
-                other := (SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
+                other := CASE WHEN waiting.message = ANY (messages) THEN (SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
                     AS p(message, token, verdict, place)
-                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1);
+                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1) END;
                 source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
                     WHERE coalesce(pulled[i].origin, pulled[i].id) = waiting.message
-                        AND push.token IN (SELECT lower(u.token) FROM unnest(pulled[i].tokens) AS u(token)) LIMIT 1);
+                        AND push.token = ANY (pulled[i].tokens) LIMIT 1);
                 IF other IS NULL AND source IS NULL THEN
                     SELECT s.* INTO found_job FROM carillon.scheduled s
                     WHERE s.app_id = app AND (s.id = waiting.message OR s.origin = waiting.message)
-                        AND push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token))
+                        AND (push.token = ANY (s.tokens)
+                            OR push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token)))
                         AND s.id NOT IN (SELECT h.id FROM unnest(held) AS h)
                     LIMIT 1 FOR UPDATE SKIP LOCKED;
                     IF FOUND AND waiting.message < push.message THEN
                         DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || ROW(found_job.id, found_job.lane, found_job.tokens, found_job.payload,
+                        pulled := pulled || ROW(found_job.id, found_job.lane,
+                            ARRAY(SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
+                                ORDER BY u.place), found_job.payload,
                             found_job.payloads, found_job.push_type, found_job.priority, found_job.expires_at,
                             found_job.collapse_id, found_job.topic, found_job.reference, found_job.on_unknown,
                             found_job.attempt, found_job.claims, found_job.origin, found_job.broadcast_id,

@@ -91,20 +91,22 @@ DECLARE
     waits integer[];
     begun record;
 BEGIN
-    WITH leaving AS MATERIALIZED (
-        SELECT DISTINCT l.job, lower(l.token) AS token, l.wait
-        FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
-    ), divided AS MATERIALIZED (
+    WITH divided AS MATERIALIZED (
         SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
-            SELECT t.id, l.job IS NULL AS stays, l.wait, array_agg(t.token ORDER BY t.place) AS tokens
+            SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
             FROM (
-                -- Upper and lower case are the same token, as when a claim is read.
-                SELECT DISTINCT ON (j.id, lower(u.token)) j.id, u.token, u.place
-                FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
-                ORDER BY j.id, lower(u.token), u.place
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare each with each.
+                SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
+                    NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
+                FROM (
+                    SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
+                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                    UNION ALL
+                    SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
+                    FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
+                ) AS b GROUP BY b.id, b.key HAVING min(b.place) IS NOT NULL
             ) AS t
-            LEFT JOIN leaving l ON l.job = t.id AND l.token = lower(t.token)
-            GROUP BY t.id, l.job IS NULL, l.wait
+            GROUP BY t.id, t.stays, t.wait
         ) AS d
     ), made AS (
         SELECT d.stays, d.wait, ROW(

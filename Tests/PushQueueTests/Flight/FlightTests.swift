@@ -14,7 +14,7 @@ import Testing
         var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
         var news: [Flight.News] = []
 
-        /// - Parameter app: The second one has a rate of 40 a second.
+        /// - Parameter app: The second one has a rate of 40 a second, and 3 background pushes an hour to a device.
         init(app: Int32 = 1) throws {
             var options = WorkerOptions()
             options.maxInFlight = 4800
@@ -62,9 +62,16 @@ import Testing
         }
 
         /// Rows of one token each, and perhaps one behind them that does not fit.
-        mutating func claimed(_ rows: Int, large: Int? = nil, areUpdates: Bool = false) -> String {
+        mutating func claimed(
+            _ rows: Int,
+            large: Int? = nil,
+            areUpdates: Bool = false,
+            arePaced: Bool = false
+        ) -> String {
             let app = flight.app
-            let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"], isUpdate: areUpdates) }
+            let jobs = (0..<rows).map {
+                ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"], isUpdate: areUpdates, isPaced: arePaced)
+            }
             let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isQuarantined: false)
             let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
             let lane = flight.plan.lane
@@ -192,6 +199,29 @@ import Testing
         scene.now = scene.now + .milliseconds(200)
         #expect(scene.tell(.waited) == "take a turn for 2")
         #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
+    }
+
+    @Test func `of background pushes those are sent that are due, and the others have left the claim`() throws {
+        var scene = try Scene(app: 2)
+        #expect(scene.claimed(4, arePaced: true) == "pace 4 at 3")
+        #expect(scene.tell(.failed(short)) == "wait")
+        #expect(scene.tell(.waited) == "pace 4 at 3")
+        // One waits, one has ended, and so has one that waited before.
+        #expect(scene.tell(.paced([0, -1, 0, nil, 1])) == "take a turn for 2")
+        let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
+        #expect(superseded == [2])
+        #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
+        #expect(scene.state.inFlight == 2)
+        var all = try Scene(app: 2)
+        _ = all.claimed(1, arePaced: true)
+        #expect(all.tell(.paced([-1, 0])) == "end")
+        #expect(all.state.isIdle && all.state.inFlight == 0)
+        var lost = try Scene(app: 2)
+        _ = lost.claimed(1, arePaced: true)
+        #expect(lost.tell(.paced(nil)) == "end")
+        // Without the option nothing is asked.
+        var free = try Scene()
+        #expect(free.claimed(2, arePaced: true) == "deliver 2")
     }
 
     @Test func `a claim without a turn soon goes back, as does one of a worker that ends`() throws {

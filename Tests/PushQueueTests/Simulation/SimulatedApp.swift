@@ -25,6 +25,7 @@ enum SimulatedApp {
         settings.topic = "org.example.app"
         settings.gateway = gateway
         settings.maxRate = id == 2 ? 40 : nil
+        settings.maxPerDevice = id == 2 ? 3 : nil
         settings.maxAttempts = Self.mostAttempts
         return AppRow(
             app: App(id: id, settings: settings, certificate: 1, isPaused: isPaused),

@@ -8,6 +8,7 @@ struct AppPageView: PageView {
         let feedbackGateway: String?
         let feedbackError: String?
         let maxRate: Int64?
+        let maxPerDevice: Int64?
         let maxAttempts: Int64
         let reapsBadTokens: Bool
         let createdAt: Moment
@@ -19,6 +20,7 @@ struct AppPageView: PageView {
             feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
             feedbackError = try rows.stringIfPresent(row, "feedback_error")
             maxRate = try rows.int64IfPresent(row, "max_rate")
+            maxPerDevice = try rows.int64IfPresent(row, "max_per_device")
             maxAttempts = try rows.int64(row, "max_attempts")
             reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
             createdAt = Moment(try rows.timestamp(row, "created_at"))
@@ -120,6 +122,10 @@ struct AppPageView: PageView {
             ),
             ("Credential expires", app.credentialEnd?.html),
             ("Pushes a second", HTML(settings.maxRate.map { "\(Int($0).grouped) at most" } ?? "no limit")),
+            (
+                "Background pushes to a device",
+                HTML(settings.maxPerDevice.map { "\($0) an hour at most" } ?? "no limit")
+            ),
             ("Attempts", HTML("\(settings.maxAttempts) at most")),
             ("BadDeviceToken", HTML(settings.reapsBadTokens ? "deletes the token" : "keeps the token")),
             ("Added", settings.createdAt.html),
