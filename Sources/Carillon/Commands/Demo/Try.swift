@@ -44,7 +44,12 @@ struct Tryout: Sendable {
         let output = console
         let usualTopic = DemoDatabase.topic(of: Self.app)
         configuration.observer = { event in
-            if case .answered(let delivery) = event { output.print(delivery.line(usualTopic: usualTopic)) }
+            switch event {
+            case .answered(let delivery): output.print(delivery.line(usualTopic: usualTopic))
+            case .received(let delivery) where delivery.status == nil:
+                output.print(delivery.line(usualTopic: usualTopic))
+            case .received: break
+            }
         }
         let settings = configuration
         do {

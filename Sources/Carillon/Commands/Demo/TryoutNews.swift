@@ -104,7 +104,8 @@ extension Delivery {
     /// A request as a line for people: its answer, the headers that differ from the default, and the payload.
     func line(usualTopic: String) -> String {
         let answer = (status.map { "\($0)" } ?? "no answer") + (reason.map { " \($0)" } ?? "")
-        let parts = ["APNs      \(token.prefix(8))…", answer, unusual(usualTopic).joined(separator: ", ")]
+        let subject = channelAction.map { "\($0) \(channel ?? "")" } ?? "\(token.prefix(8))…"
+        let parts = ["APNs      \(subject)", answer, unusual(usualTopic).joined(separator: ", ")]
         return (parts.filter { !$0.isEmpty } + [String(decoding: payload, as: UTF8.self)])
             .joined(separator: "  ").visible
     }

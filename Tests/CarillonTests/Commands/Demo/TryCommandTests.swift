@@ -105,15 +105,32 @@ import Testing
     {
         let rules = ["--answer", "aa=silence", "--answer", "ab=403:BadEnvironmentKeyIdInToken"]
         let (said, ended) = try await Self.with(rules, endedBy: SIGTERM) { program, connection, loop in
+            // With a signing key, a connection takes one push until the first is answered.
+            try await connection.script("SELECT carillon.enqueue('try', ARRAY['\(Shop.token("cc"))'], 'x')")
+            _ = try await program.line(containing: " 1 sent", on: loop)
             try await connection.script(
                 "SELECT carillon.enqueue('try', ARRAY['\(Shop.token("aa"))', '\(Shop.token("ab"))'], 'x')"
             )
-            _ = try await program.line(containing: "APNs refuses the credential", on: loop)
+            _ = try await program.line(containing: "403 BadEnvironmentKeyIdInToken", on: loop)
         }
         #expect(ended < .seconds(15))
-        #expect(said.contains("Stopping at once"))
+        #expect(said.contains("APNs      aa000000…  no answer") && said.contains("Stopping at once"))
         let left = said.split(separator: "\n").filter { $0.contains("not ended") }
         #expect(left.count == 1 && left[0].hasPrefix("2 pushes of 1 message have not ended."), "\(left)")
         #expect(left.last?.contains("403 BadEnvironmentKeyIdInToken") == true, "\(left)")
+    }
+
+    @Test func `it has a channel service, whose requests it names`() async throws {
+        _ = try await Self.with([], endedBy: SIGTERM) { program, connection, loop in
+            try await connection.script("SELECT carillon.request_channel('try', 0, 'match')")
+            _ = try await program.line(containing: "APNs      create ", on: loop)
+            try await connection.script(
+                """
+                SELECT carillon.channel('match', 'try', wait => '30 s');
+                SELECT carillon.publish('try', 'match', '{"score": 1}')
+                """
+            )
+            _ = try await program.line(containing: "APNs      broadcast ", on: loop)
+        }
     }
 }
