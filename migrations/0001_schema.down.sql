@@ -7,7 +7,8 @@ DO $$
 DECLARE
     role text;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_reaper', 'carillon_tenant', 'carillon_worker'] LOOP
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_reaper', 'carillon_tenant',
+        'carillon_worker'] LOOP
         BEGIN
             EXECUTE format('DROP ROLE IF EXISTS %I', role);
         EXCEPTION

@@ -35,7 +35,7 @@ BEGIN
     IF NOT me.rolsuper AND NOT me.rolcreaterole THEN
         commands := commands || ARRAY(
             SELECT format('CREATE ROLE %I', n.role) FROM unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker',
-                'carillon_tenant', 'carillon_reaper']) WITH ORDINALITY AS n(role, place)
+                'carillon_tenant', 'carillon_operator', 'carillon_reaper']) WITH ORDINALITY AS n(role, place)
             WHERE to_regrole(n.role) IS NULL ORDER BY n.place);
         IF pg_has_role(to_regrole('carillon_reaper'), 'MEMBER') IS NOT TRUE THEN
             commands := commands || format('GRANT carillon_reaper TO %I', current_user);
@@ -45,7 +45,7 @@ BEGIN
         RAISE insufficient_privilege USING
             MESSAGE = format('%s needs rights that only a superuser can grant', quote_ident(current_user)),
             HINT = E'Have a superuser run in this database:\n' || array_to_string(commands || format(
-                'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant TO %I WITH ADMIN OPTION',
+                'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
                 current_user), E';\n') || E';\nWith the last one, the owner can grant these roles to others. Then run this again.';
     END IF;
 END
@@ -85,7 +85,8 @@ DECLARE
     role text;
     tries int;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_reaper', 'carillon_tenant', 'carillon_worker'] LOOP
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_reaper', 'carillon_tenant',
+        'carillon_worker'] LOOP
         tries := 0;
         LOOP
             tries := tries + 1;
@@ -105,6 +106,6 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_reader, carillon_tenant, carillon_worker;
+GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

@@ -112,7 +112,7 @@ COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple'
 COMMENT ON COLUMN carillon.apps.sweep_channels IS
     'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
+COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or the person that paused it has said so';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
 COMMENT ON COLUMN carillon.apps.max_per_device IS
     'background pushes an hour to each device token; further ones wait, and newer ones replace them; null: no limit';

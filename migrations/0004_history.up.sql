@@ -59,7 +59,8 @@ CREATE TABLE carillon.failures (
     failed_at       timestamptz NOT NULL DEFAULT now(),
     requeued_at     timestamptz,
     broadcast_id    bigint,
-    apns_unique_id  uuid
+    apns_unique_id  uuid,
+    dismissed_at    timestamptz
 ) PARTITION BY RANGE (failed_at);
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
@@ -85,6 +86,7 @@ COMMENT ON COLUMN carillon.failures.broadcast_id IS
     'the id of the split message, if results has no row of the job; otherwise null';
 COMMENT ON COLUMN carillon.failures.apns_unique_id IS
     'of an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
+COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null: never';
 
 -- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
 -- Where each token has a payload of its own, a row has those of the tokens that failed together.

@@ -87,11 +87,63 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id FROM failed f
 $$;
 
+-- The failures of an app between two times that can be sent again: for one reason, of these messages, or all.
+CREATE FUNCTION carillon.requeueable(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS TABLE (message_id bigint, token text, failed_at timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT f.message_id, f.token, f.failed_at FROM carillon.failures f
+    WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= lower AND f.failed_at <= upper
+        AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
+        AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
+        AND (messages IS NULL OR f.message_id = ANY (messages))
+        AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
+            AND carillon.has_content(m.tokens, f.token)
+            AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+        AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+$$;
+-- Enqueues those failures again, and returns how many pushes.
+CREATE FUNCTION carillon.requeue_some(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    requeued bigint;
+BEGIN
+    -- One call at a time: the next one finds what is left.
+    PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), requeue_some.app);
+    WITH again AS (
+        UPDATE carillon.failures f SET requeued_at = now()
+        FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
+            requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
+        WHERE f.app_id = requeue_some.app AND f.failed_at = r.failed_at AND f.message_id = r.message_id AND f.token = r.token
+            AND f.requeued_at IS NULL AND f.failed_at >= requeue_some.lower AND f.failed_at <= requeue_some.upper
+        RETURNING f.message_id, f.token
+    ), message AS (
+        SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
+    ), stored AS (
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown)
+        SELECT requeue_some.app, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
+            THEN carillon.kept_payloads(requeue_some.app, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown
+        FROM message a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.failed_messages m WHERE m.app_id = requeue_some.app AND m.message_id = a.message_id
+            ORDER BY m.failed_at DESC LIMIT 1) m
+        ORDER BY a.message_id
+    )
+    SELECT sum(a.pushes) INTO requeued FROM message a;
+    RETURN coalesce(requeued, 0);
+END
+$$;
+
 -- Sends failures again, as new messages: of one app, for one reason, within an interval until now, of one message by
 -- the id of any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice.
 -- include_delivered also sends what Apple accepted but could not be recorded; include_unknown also sends what may have
--- been accepted, because no answer was recorded. A cancelled message is sent again only by its id. Returns how many
--- pushes.
+-- been accepted, because no answer was recorded. A cancelled message, and a failure that was dismissed, is sent again only by
+-- the id of its message. Returns how many pushes.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -117,7 +169,6 @@ DECLARE
     refusal carillon.refusal;
     horizon timestamptz;
     target record;
-    requeued bigint;
     pushes bigint := 0;
 BEGIN
     IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
@@ -150,7 +201,7 @@ BEGIN
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
                     AND m.message_id = f.message_id AND carillon.has_content(m.tokens, f.token)
                     AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
-                AND NOT carillon.was_cancelled(f.app_id, f.message_id));
+                AND f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -165,34 +216,8 @@ BEGIN
         ORDER BY app_id
     LOOP
         CONTINUE WHEN target.app_id <> ALL (chosen);
-        -- One call at a time: the next one finds what is left.
-        PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), target.app_id);
-        WITH again AS (
-            UPDATE carillon.failures f SET requeued_at = now()
-            WHERE f.app_id = target.app_id AND f.requeued_at IS NULL AND f.failed_at >= horizon
-                AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
-                AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
-                AND (target.messages IS NULL OR f.message_id = ANY (target.messages))
-                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
-                    AND carillon.has_content(m.tokens, f.token)
-                    AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
-                AND (target.messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
-            RETURNING f.message_id, f.token
-        ), message AS (
-            SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
-        ), stored AS (
-            INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-                collapse_id, topic, reference, on_unknown)
-            SELECT target.app_id, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
-                THEN carillon.kept_payloads(target.app_id, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
-                m.collapse_id, m.topic, m.reference, m.on_unknown
-            FROM message a CROSS JOIN LATERAL (
-                SELECT * FROM carillon.failed_messages m WHERE m.app_id = target.app_id AND m.message_id = a.message_id
-                ORDER BY m.failed_at DESC LIMIT 1) m
-            ORDER BY a.message_id
-        )
-        SELECT sum(a.pushes) INTO requeued FROM message a;
-        pushes := pushes + coalesce(requeued, 0);
+        pushes := pushes + carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
+            include_unknown, include_delivered);
     END LOOP;
     RETURN pushes;
 END

@@ -15,7 +15,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
     ('delete broadcasts', 14), ('delete unknown_outcomes', 15), ('delete tokens', 16),
-    ('delete activity_updates', 17), ('delete activity_stamps', 18), ('delete device_slots', 19);
+    ('delete activity_updates', 17), ('delete activity_stamps', 18), ('delete device_slots', 19), ('delete audit', 20);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
 COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
@@ -73,6 +73,7 @@ DECLARE
         WHEN 'feedback' THEN 't.handled_at < $1'
         -- Tokens whose activity has ended.
         WHEN 'tokens' THEN 't.expires_at <= now()'
+        WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
         -- An activity lives for 12 hours at most.
         WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'

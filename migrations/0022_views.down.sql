@@ -1,4 +1,5 @@
-DROP FUNCTION carillon.search_token, carillon.search_reference;
+DROP FUNCTION carillon.feedback_schedule, carillon.token_counts, carillon.next_due, carillon.search_token,
+    carillon.search_reference;
 DROP VIEW carillon.app_status, carillon.held_apps, carillon.pending;
 DROP FUNCTION carillon.queue_depth;
 

@@ -227,4 +227,65 @@ COMMENT ON FUNCTION carillon.search_token IS
     'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
     'of failures, feedback and the queue of each app say of it. A push that was sent leaves no trace of its token.';
 
+-- The next jobs that are due, along the index by time: among the first `depth` of all apps after a time.
+CREATE FUNCTION carillon.next_due(
+    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
+    most integer DEFAULT 100, depth integer DEFAULT 5000
+) RETURNS TABLE (
+    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
+    last_reason text, reference text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
+        s.last_reason, s.reference
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    LEFT JOIN carillon.apps a ON a.id = s.app_id
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT most
+$$;
+COMMENT ON FUNCTION carillon.next_due IS
+    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+
+-- How many tokens each app has, by kind: counted up to 1,000, and then the planner's estimate. Volatile, because EXPLAIN is
+-- refused otherwise.
+CREATE FUNCTION carillon.token_counts(most integer DEFAULT 100) RETURNS TABLE (app text, kind text, tokens bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+    plan json;
+BEGIN
+    FOR one IN
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+    LOOP
+        IF one.kind = 'device' THEN
+            -- Among the first of any kind: there may be millions of others before one.
+            SELECT CASE WHEN count(*) > 1000 THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
+            FROM (SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id LIMIT 1001) few;
+        ELSE
+            SELECT count(*) INTO tokens FROM (
+                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
+                LIMIT 1001) few;
+        END IF;
+        IF tokens > 1000 THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
+                INTO plan;
+            tokens := (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+        END IF;
+        CONTINUE WHEN tokens = 0;
+        app := one.name;
+        kind := one.kind;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.token_counts IS
+    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, estimated beyond.';
+
+-- When the next feedback pass is due, and how often there is one.
+CREATE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
+$$;
+COMMENT ON FUNCTION carillon.feedback_schedule IS 'Returns when the next feedback pass of a worker is due, and how often there is one.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (22, 'views');

@@ -60,7 +60,7 @@ DECLARE
 BEGIN
     SELECT r.* INTO found FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
-        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker']) AS name
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(found.oid, g.name, 'MEMBER') LIMIT 1;
     IF isolated IS NULL THEN

@@ -3,6 +3,9 @@
 #define CMICROHTTP_SHIM_H
 
 #include <microhttpd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 static inline struct MHD_Daemon *cmicrohttp_start(
@@ -28,6 +31,21 @@ static inline struct MHD_Daemon *cmicrohttp_start(
 static inline void cmicrohttp_shut_down(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info) shutdown(info->connect_fd, SHUT_RDWR);
+}
+
+// The address of the client, without its port. An IPv4 address that came over an IPv6 socket is written as IPv4.
+static inline bool cmicrohttp_peer(struct MHD_Connection *connection, char *text, size_t size) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (!info || !info->client_addr) return false;
+    if (info->client_addr->sa_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)info->client_addr;
+        return inet_ntop(AF_INET, &four->sin_addr, text, (socklen_t)size) != NULL;
+    }
+    if (info->client_addr->sa_family != AF_INET6) return false;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)info->client_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+        return inet_ntop(AF_INET, &six->sin6_addr.s6_addr[12], text, (socklen_t)size) != NULL;
+    return inet_ntop(AF_INET6, &six->sin6_addr, text, (socklen_t)size) != NULL;
 }
 
 #endif

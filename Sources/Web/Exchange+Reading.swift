@@ -18,8 +18,15 @@ extension Exchange {
             path: path,
             query: query,
             headers: fields(of: connection, .HEADER_KIND),
-            body: body
+            body: body,
+            peer: peer(of: connection)
         )
+    }
+
+    private static func peer(of connection: OpaquePointer) -> String? {
+        var text = [CChar](repeating: 0, count: 64)
+        guard cmicrohttp_peer(connection, &text, text.count) else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     private static func fields(of connection: OpaquePointer, _ kind: MHD_ValueKind) -> Fields {

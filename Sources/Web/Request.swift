@@ -8,6 +8,8 @@ package struct Request: Sendable {
     package let query: [(name: String, value: String)]
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
+    /// The address that it comes from, without its port.
+    package let peer: String?
     /// The parts of the path that the route has in braces, decoded.
     package private(set) var pathParameters: [String: String] = [:]
 
@@ -16,13 +18,15 @@ package struct Request: Sendable {
         path: String,
         query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = [],
-        body: [UInt8] = []
+        body: [UInt8] = [],
+        peer: String? = nil
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.headers = headers
         self.body = body
+        self.peer = peer
     }
 
     func with(_ pathParameters: [String: String]) -> Request {

@@ -8,6 +8,8 @@ enum SQLState {
     static let undefinedSchema = "3F000"
 
     static let undefinedObject = "42704"
+    /// A token of a program that is not known.
+    static let unknownLogin = "28000"
 
     /// The schema is missing, or is of another version than the program.
     static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]

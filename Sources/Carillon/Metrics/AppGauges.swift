@@ -57,7 +57,7 @@ actor AppGauges {
 
     private func ask() async throws -> Reading {
         let connection = try await connected()
-        let apps: [AppStatus] = try await connection.values(of: AppStatus.statement)
+        let apps = try await AppStatus.all(on: connection)
         return Reading(apps: apps, maintenance: try await MaintenanceStatus(on: connection))
     }
 

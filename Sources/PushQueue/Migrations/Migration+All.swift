@@ -29,7 +29,9 @@ extension Migration {
         Migration(24, "activities", up: Files._024_activities_up_sql, down: Files._024_activities_down_sql),
         Migration(25, "channels", up: Files._025_channels_up_sql, down: Files._025_channels_down_sql),
         Migration(26, "isolation", up: Files._026_isolation_up_sql, down: Files._026_isolation_down_sql),
-        Migration(27, "rights", up: Files._027_rights_up_sql, down: Files._027_rights_down_sql),
+        Migration(27, "operate", up: Files._027_operate_up_sql, down: Files._027_operate_down_sql),
+        Migration(28, "post", up: Files._028_post_up_sql, down: Files._028_post_down_sql),
+        Migration(29, "rights", up: Files._029_rights_up_sql, down: Files._029_rights_down_sql),
     ]
 
     /// The version of the schema that this program works with.

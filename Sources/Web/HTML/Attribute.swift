@@ -5,9 +5,9 @@ package struct Attribute: Sendable {
     package enum Name: String, Sendable, CaseIterable {
         case alt, autocomplete, autofocus, charset, checked, `class`, colspan, content, datetime, disabled, `for`,
             height, hidden
-        case id, lang, maxlength, media, method, min, max, name, placeholder, rel, required, role, rows, scope,
+        case id, lang, maxlength, media, method, min, max, name, pattern, placeholder, rel, required, role, rows, scope,
             selected, size
-        case spellcheck, tabindex, title, type, value, width
+        case spellcheck, step, tabindex, title, type, value, width
         case ariaCurrent = "aria-current"
         case ariaHidden = "aria-hidden"
         case ariaLabel = "aria-label"

@@ -3,7 +3,7 @@ package enum Tag: String, Sendable, CaseIterable {
     case a, article, aside, b, body, br, button, caption, code, dd, div, dl, dt, em, figcaption, figure, footer, form,
         h1, h2, h3
     case head, header, hr, img, input, label, legend, li, link, main, meta, nav, ol, option, p, pre, progress, section,
-        select
+        select, textarea
     case small, span, strong, summary, details, table, tbody, td, tfoot, th, thead, time, title, tr, ul
     case svg, g, line, path, rect, polyline, text, desc
 

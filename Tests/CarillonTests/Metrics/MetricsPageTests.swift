@@ -19,7 +19,7 @@ import Testing
             )
             let worker = WorkerMetrics(
                 counters: Self.counters,
-                apps: try await database.connection.values(of: AppStatus.statement),
+                apps: try await AppStatus.all(on: database.connection),
                 maintenance: try await MaintenanceStatus(on: database.connection)
             )
             var traffic = Traffic()

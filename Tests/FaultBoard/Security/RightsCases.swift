@@ -12,6 +12,7 @@ import Testing
     /// What each role may write, as "insert results", or "update apps.paused" where it is that column only.
     private static let mayWrite: [String: Set<String>] = [
         "carillon_reader": [],
+        "carillon_operator": [],
         "carillon_app": Self.rights("insert", on: "tokens " + Self.sentColumns).union([
             "update tokens", "delete tokens",
         ]),
@@ -51,21 +52,29 @@ import Testing
             "inflight.jobs",
             "apps.gateway_ca", "failed_messages", "unknown_outcomes", "activity_updates", "activity_stamps",
             "device_slots",
+            "api_tokens.digest",
+        ],
+        "carillon_operator": [
+            "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
+            "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
-            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps",
-            "device_slots",
+            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit", "api_tokens",
         ],
-        "carillon_worker": [],
+        "carillon_worker": ["audit", "api_tokens"],
     ]
 
     /// The functions that run with their owner's rights, and the roles that may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
-            "search_reference", "search_token",
+            "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
+        ],
+        "carillon_operator": [
+            "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_step", "dismiss_step",
+            "preview_message", "send_test", "enqueue_with_token",
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
@@ -82,7 +91,7 @@ import Testing
         Set(relations.split(separator: " ").map { "\(verb) \($0)" })
     }
 
-    @Test(arguments: ["carillon_reader", "carillon_app", "carillon_worker"])
+    @Test(arguments: ["carillon_reader", "carillon_operator", "carillon_app", "carillon_worker"])
     func `S2: each role is refused what it is not meant to do`(_ role: String) async throws {
         try await Scene.with { scene async throws in
             let columns = try await scene.client.query(

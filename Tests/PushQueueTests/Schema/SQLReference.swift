@@ -25,17 +25,19 @@ struct SQLReference {
             """
     }
 
-    /// What either role may call, and what the owner is meant to call: that has a comment.
+    /// What these roles may call, and what the owner is meant to call: that has a comment.
     static let callable = """
         SELECT p.*, obj_description(p.oid, 'pg_proc') AS comment,
             coalesce(nullif(concat_ws(' and ',
                 CASE WHEN has_function_privilege('carillon_app', p.oid, 'EXECUTE') THEN '`carillon_app`' END,
-                CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END), ''),
+                CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END,
+                CASE WHEN has_function_privilege('carillon_operator', p.oid, 'EXECUTE') THEN '`carillon_operator`' END), ''),
                 CASE WHEN has_function_privilege('carillon_worker', p.oid, 'EXECUTE')
                     THEN '`carillon_worker` and the owner of the schema' ELSE 'the owner of the schema' END) AS roles
         FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
             AND (has_function_privilege('carillon_app', p.oid, 'EXECUTE')
                 OR has_function_privilege('carillon_reader', p.oid, 'EXECUTE')
+                OR has_function_privilege('carillon_operator', p.oid, 'EXECUTE')
                 OR obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal: %')
         """
 

@@ -31,8 +31,7 @@ private struct AppView: JSONConvertible {
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
         let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
-        let statuses: [AppStatus] = try await connection.values(of: AppStatus.one, Parameters(name))
-        return AppView(app: app, credential: credential, status: statuses.first)
+        return AppView(app: app, credential: credential, status: try await AppStatus.one(name, on: connection))
     }
 
     /// The root certificate, as text for people.

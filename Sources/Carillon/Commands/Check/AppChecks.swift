@@ -6,7 +6,7 @@ struct AppChecks {
 
     func run() async -> [Finding] {
         do {
-            let apps: [AppStatus] = try await connection.values(of: AppStatus.statement)
+            let apps = try await AppStatus.all(on: connection)
             return apps.compactMap(Self.finding) + apps.compactMap(Self.failing)
         } catch {
             return [.failed("app", error)]

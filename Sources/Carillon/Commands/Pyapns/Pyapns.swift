@@ -42,7 +42,7 @@ private struct Pyapns {
         }
         return try await LoopScope.with { loop in
             try await DatabaseScope.with(invocation, on: loop) { try await SchemaCheck.run(on: $0) }
-            let database = PyapnsDatabase(settings.database, loop: loop, log: log)
+            let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
             let pyapnsLog = PyapnsLog(log)
             let service = PyapnsService(
                 database: database,

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 
@@ -6,7 +7,7 @@ struct PyapnsService: Sendable {
     /// Calls with more notifications do not delay others.
     private static let smallCall = 200
 
-    let database: PyapnsDatabase
+    let database: ServiceDatabase
     let log: PyapnsLog
     /// Whether a certificate may be named by its path. Only for clients on this machine: others would be told about its files.
     let readsFiles: Bool
@@ -49,7 +50,7 @@ struct PyapnsService: Sendable {
             keepsApps: keepsApps
         )
         let log = log.log.adding(["app": call.app])
-        switch try await database.with({ try await provisioning.run(on: $0) }) {
+        switch try await database.with(.small, { try await provisioning.run(on: $0) }) {
         case .nothing: log.debug("An app was provisioned as it is.")
         case .kept(let terms, let reason):
             log.write(.info, "An app was provisioned, and keeps what it has.", terms.fields + [("reason", reason)])
@@ -61,10 +62,26 @@ struct PyapnsService: Sendable {
     }
 
     private func notify(_ call: NotifyCall) async throws -> XMLRPCValue {
-        let size: PyapnsDatabase.Size = call.tokens.count > Self.smallCall ? .large : .small
-        let jobs = try await database.query(NotifyCall.statement, call.sqlParameters, size) { rows in rows.count }
+        let group: ServiceDatabase.Group = call.tokens.count > Self.smallCall ? .large : .small
+        let jobs = try await database.query(NotifyCall.statement, call.sqlParameters, group) { rows in rows.count }
         log.log.debug("Notifications were enqueued.", ["app": call.app, "tokens": call.tokens.count, "messages": jobs])
         return .none
+    }
+}
+
+extension ServiceDatabase.Group {
+    /// Clients wait for 20 seconds.
+    private static let settings = DatabaseScope.settings.with(["lock_timeout": "5s", "statement_timeout": "15s"])
+
+    fileprivate static let small = ServiceDatabase.Group(name: "small", connections: 4, settings: settings)
+    /// Its calls may take seconds, in which no small one waits for them.
+    fileprivate static let large = ServiceDatabase.Group(name: "large", connections: 2, settings: settings)
+}
+
+extension ServiceDatabase {
+    /// The database of the service.
+    static func pyapns(_ source: DatabaseSource, loop: EventLoop, log: Log) -> ServiceDatabase {
+        ServiceDatabase(source, application: "carillon pyapns", groups: [.small, .large], loop: loop, log: log)
     }
 }
 

@@ -2,28 +2,52 @@ import CarillonPostgres
 
 /// A row of `app_status`.
 struct AppStatus: RowReadable, JSONConvertible {
-    static let statement = Statement(
+    /// $1: the name of one app, null: all; $2: how far scheduled jobs are counted, null: all; $3: at most so many apps.
+    private static let statement = Statement(
         "status_apps",
         """
-        SELECT s.app, s.paused, s.paused_reason, s.depth::int8,
-            (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled') AS scheduled,
+        SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic, s.depth::int8,
+            (SELECT count(*) FROM (
+                SELECT FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled' LIMIT $2) few) AS scheduled,
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
-            s.failure_reason, s.credential, s.credential_status,
+            s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
             extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in_seconds,
-            s.credential_error, s.hold_kind, s.hold_reason
-        FROM carillon.app_status s ORDER BY s.app
+            s.credential_error, s.hold_kind, s.hold_reason, s.held_since
+        FROM carillon.app_status s WHERE $1 IS NULL OR s.app = $1 ORDER BY s.app LIMIT $3
         """
     )
 
-    /// Restricted to one app, by name.
-    static let one = Statement("status_app", statement.sql.replacing(" ORDER BY s.app", with: " WHERE s.app = $1"))
+    /// Pages count scheduled jobs so far.
+    static let countLimit: Int64 = 1_000
+
+    static func all(on connection: PostgresConnection) async throws -> [AppStatus] {
+        try await connection.values(of: statement, Parameters(String?.none, Int64?.none, Int64?.none))
+    }
+
+    static func one(_ name: String, on connection: PostgresConnection) async throws -> AppStatus? {
+        let found: [AppStatus] = try await connection.values(
+            of: statement,
+            Parameters(name as String?, Int64?.none, Int64?.none)
+        )
+        return found.first
+    }
+
+    /// For pages: nothing is counted beyond a bound.
+    static func bounded(_ name: String? = nil, from database: WebDatabase) async throws -> [AppStatus] {
+        try await database.values(of: statement, Parameters(name, countLimit + 1 as Int64?, 500 as Int64?))
+    }
 
     let name: String
     let isPaused: Bool
     let pauseReason: String?
+    let environment: String
+    let `protocol`: String
+    let topic: String?
     /// Why the app cannot send at the moment.
     let holdReason: String?
+    let heldSince: Moment?
+    /// Jobs that are ready; an estimate if there are many.
     let depth: Int64
     let inFlight: Int64
     /// Seconds.
@@ -36,6 +60,7 @@ struct AppStatus: RowReadable, JSONConvertible {
     let failureReason: String?
     let credential: String?
     let credentialStatus: String?
+    let credentialEnd: Moment?
     let credentialError: String?
     let scheduled: Int64
     /// In seconds; negative once it has expired.
@@ -60,6 +85,19 @@ struct AppStatus: RowReadable, JSONConvertible {
         credentialExpiresIn = try rows.int64IfPresent(row, "credential_expires_in_seconds")
         pauseReason = try rows.stringIfPresent(row, "paused_reason")
         holdReason = try rows.stringIfPresent(row, "hold_reason")
+        environment = try rows.string(row, "environment")
+        `protocol` = try rows.string(row, "protocol")
+        topic = try rows.stringIfPresent(row, "topic")
+        credentialEnd = try rows.timestampIfPresent(row, "credential_not_after").map(Moment.init)
+        heldSince = try rows.timestampIfPresent(row, "held_since").map(Moment.init)
         json = try JSONValue(rows, row)
     }
+
+    enum State: String {
+        case active, paused, held
+
+        var mark: StateMark { self == .active ? .good : self == .held ? .bad : .attention }
+    }
+
+    var state: State { isPaused ? .paused : holdReason == nil ? .active : .held }
 }

@@ -6,7 +6,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
 
     static func read(from connection: PostgresConnection) async throws -> StatusSnapshot {
         StatusSnapshot(
-            apps: try await connection.values(of: AppStatus.statement),
+            apps: try await AppStatus.all(on: connection),
             workers: try await connection.values(of: WorkerStatus.statement)
         )
     }

@@ -7,7 +7,15 @@ protocol PageView: JSONConvertible, Sendable {
     var section: PageSection { get }
     /// How often the page looks again while it is seen, in seconds; nil: not by itself.
     var refreshInterval: Int? { get }
+    /// What everybody sees.
     @HTMLBuilder var content: HTML { get }
+    /// The same, with the forms of those who may change something.
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML
+}
+
+extension PageView {
+    var content: HTML { .nothing }
+    func content(for viewer: Viewer) -> HTML { content }
 }
 
 /// The navigation, in its order.
@@ -17,8 +25,13 @@ enum PageSection: String, CaseIterable, Sendable {
     case find = "Find a push"
     case failures = "Failures"
     case broadcasts = "Broadcasts"
+    case scheduled = "Scheduled"
+    case tokens = "Tokens"
+    case channels = "Channels"
     case workers = "Workers"
     case credentials = "Credentials"
+    case test = "Test push"
+    case changes = "Changes"
 
     var link: Link {
         switch self {
@@ -27,8 +40,13 @@ enum PageSection: String, CaseIterable, Sendable {
         case .find: Link("find")
         case .failures: Link("failures")
         case .broadcasts: Link("broadcasts")
+        case .scheduled: Link("scheduled")
+        case .tokens: Link("tokens")
+        case .channels: Link("channels")
         case .workers: Link("workers")
         case .credentials: Link("credentials")
+        case .test: Link("test")
+        case .changes: Link("changes")
         }
     }
 }

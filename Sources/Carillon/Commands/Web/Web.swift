@@ -7,15 +7,18 @@ extension Command {
         "web",
         summary: "Serve a dashboard: what waits, what was sent, what failed and why.",
         discussion:
-            "Pages for a browser, and the same as JSON for requests with 'Accept: application/json'. It only reads, and takes a "
-            + "login with the role carillon_reader; a standby will do. Listens on this machine only, unless --http names another "
-            + "address and a password is set, which a browser asks for. It speaks HTTP without TLS: put a proxy in front of it "
-            + "if the network is not yours. It starts while the database cannot be reached, says so on each page, and connects "
-            + "again. SIGTERM ends it.",
-        options: [.webHTTP, .password, .showTokens, .database],
+            "Pages for a browser, and the same as JSON for requests with 'Accept: application/json'. Reading takes a login with "
+            + "the role carillon_reader; a standby will do. Those who are let by --operator-password-file, --local-changes or "
+            + "--operator may pause apps, set limits, cancel, requeue and send test pushes, for which the login has the role "
+            + "carillon_operator, too; each change is recorded in carillon.audit. With that role, programs may POST /messages. "
+            + "Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It "
+            + "speaks HTTP without TLS: put a proxy in front of it if the network is not yours. It starts while the database "
+            + "cannot be reached, says so on each page, and connects again. SIGTERM ends it.",
+        options: WebAccess.options + [.showTokens, .database],
         examples: [
             "carillon web --database postgresql://localhost/shop",
-            "carillon web --http 0.0.0.0:9465 --password-file password.txt",
+            "carillon web --http 0.0.0.0:9465 --password-file readers.txt --operator-password-file operators.txt",
+            "carillon web --trusted-proxy 127.0.0.1 --user-header X-Auth-User --operator anna",
         ],
         isService: true,
         run: { try await Web(invocation: $0).run() }
@@ -31,7 +34,7 @@ private struct Web {
     func run() async throws -> ExitStatus {
         let (settings, log) = (invocation.settings, invocation.console.log)
         guard let address = settings.address(.webHTTP) else { preconditionFailure("--http has a default") }
-        let access = try access(to: address)
+        let access = try WebAccess(settings, to: address)
         return try await LoopScope.with { loop in
             let database = WebDatabase(settings.database, loop: loop, log: log)
             let server = Dashboard(
@@ -54,19 +57,5 @@ private struct Web {
                 return .done
             }
         }
-    }
-
-    private func access(to address: Address) throws(UsageError) -> WebAccess {
-        let password = invocation.settings.text(.password)
-        if let password, password.utf8.count < 8 {
-            throw UsageError("A password has 8 characters at least: make one with 'openssl rand -base64 18'.")
-        }
-        guard password != nil || Address.isLoopback(address.host) else {
-            throw UsageError(
-                "With --http \(address), other machines could read the dashboard: set a password, and name its file with "
-                    + "--password-file."
-            )
-        }
-        return WebAccess(password: password.map { DerivedPassword($0) })
     }
 }

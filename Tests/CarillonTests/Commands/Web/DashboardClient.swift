@@ -11,7 +11,10 @@ struct DashboardClient {
     let port: UInt16
     let program: BackgroundProgram
 
-    static let pages = ["/", "/apps", "/find", "/failures", "/broadcasts", "/workers", "/credentials"]
+    static let pages = [
+        "/", "/apps", "/find", "/failures", "/broadcasts", "/scheduled", "/tokens", "/channels", "/workers",
+        "/credentials", "/test", "/changes",
+    ]
 
     static func with(
         _ url: String,

@@ -53,7 +53,8 @@ import Testing
                 Client.pages + [
                     "/apps/shop", "/apps/shop?over=day", "/messages/\(first)", "/messages/\(first)?app=shop",
                     "/find?q=order+7",
-                    "/find?q=\(Shop.token("dead"))", "/find?q=nothing",
+                    "/find?q=\(Shop.token("dead"))", "/find?q=nothing", "/scheduled?app=shop&only=retries",
+                    "/failures?dismissed=1", "/changes?app=shop", "/messages/\(first)/cancel?app=shop",
                     "/failures?app=shop&reason=BadDeviceToken&since=7d",
                 ]
             for path in pages {
@@ -212,7 +213,7 @@ import Testing
             #expect(await client.get("/").status == "200")
             try await shop.database.run("ALTER ROLE \(login) NOLOGIN")
             let cut = "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = '\(login)'"
-            #expect(try await shop.database.number(cut) == 1)
+            #expect(try await shop.database.number(cut) >= 1)
             try await loop.eventually("the connection is lost") { await client.get("/apps").status == "503" }
             let trouble = await client.get("/")
             #expect(trouble.body.contains("There is nothing to show") && trouble.body.contains("data-every=\"5\""))
@@ -221,7 +222,7 @@ import Testing
             try await shop.database.run("ALTER ROLE \(login) LOGIN")
             #expect(await client.get("/").status == "200")
             // A connection that was lost without a request in between is not noticed by anybody.
-            #expect(try await shop.database.number(cut) == 1)
+            #expect(try await shop.database.number(cut) >= 1)
             #expect(await client.get("/").status == "200")
         }
     }

@@ -32,17 +32,19 @@ import Testing
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
         var table = SessionTable()
         table.add("a", at: Self.start)
-        #expect(table.contains("a", at: Self.start) && !table.contains("b", at: Self.start))
-        #expect(!table.contains("a", at: Self.start + SessionTable.lifetime))
+        func contains(_ id: String, at now: MonotonicInstant) -> Bool { table.session(id, at: now) != nil }
+        #expect(contains("a", at: Self.start) && !contains("b", at: Self.start))
+        #expect(!contains("a", at: Self.start + SessionTable.lifetime))
         table.remove("a")
-        #expect(!table.contains("a", at: Self.start))
+        #expect(!contains("a", at: Self.start))
         for number in 0...SessionTable.limit { table.add("\(number)", at: Self.start + .seconds(number)) }
         let now = Self.start + .seconds(SessionTable.limit)
         #expect(
-            !table.contains("0", at: now) && table.contains("1", at: now)
-                && table.contains("\(SessionTable.limit)", at: now)
+            !contains("0", at: now) && contains("1", at: now) && contains("\(SessionTable.limit)", at: now)
         )
     }
+
+    private static let closed = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
 
     private static func request(_ method: String = "GET", _ headers: (String, String)...) -> Request {
         Request(method: method, path: "/", headers: headers.map { ($0.0, $0.1) })
@@ -56,14 +58,14 @@ import Testing
         ("", false), ("192.168.0.7:9465", false),
     ])
     func `without a password, only the names of this machine are answered`(host: String, isAnswered: Bool) {
-        let open = WebAccess(password: nil)
+        let open = WebAccess(WebAccess.Rules())
         #expect((open.refusal(of: Self.request("GET", ("Host", host))) == nil) == isAnswered)
-        let closed = WebAccess(password: DerivedPassword("password"))
+        let closed = Self.closed
         #expect(closed.refusal(of: Self.request("GET", ("Host", host))) == nil)
     }
 
     @Test func `a form of another site is refused`() {
-        let access = WebAccess(password: DerivedPassword("password"))
+        let access = Self.closed
         #expect(access.refusal(of: Self.request("POST", ("Host", "a:1"), ("Origin", "http://a:1"))) == nil)
         #expect(access.refusal(of: Self.request("POST", ("Host", "a"), ("Origin", "https://a"))) == nil)
         for origin in ["http://b", "null", "http://a:1.evil.example", "http://a"] {
@@ -72,21 +74,68 @@ import Testing
     }
 
     @Test func `the right password makes a session, and a wrong one does not`() {
-        let access = WebAccess(password: DerivedPassword("password"))
-        #expect(!access.admits(Self.request()))
+        let access = Self.closed
+        #expect(access.viewer(of: Self.request()) == nil)
         #expect(access.logIn(with: "Password") == .wrong)
         guard case .accepted(let id) = access.logIn(with: "password") else {
             Issue.record("not accepted")
             return
         }
         let request = Self.request("GET", ("Cookie", "other=1; carillon_session=\(id)"))
-        #expect(id.count == 64 && access.admits(request))
+        #expect(id.count == 64 && access.viewer(of: request)?.mayChange == false)
         let other = id.dropLast() + (id.last == "0" ? "1" : "0")
-        #expect(!access.admits(Self.request("GET", ("Cookie", "carillon_session=\(other)"))))
+        #expect(access.viewer(of: Self.request("GET", ("Cookie", "carillon_session=\(other)"))) == nil)
         access.logOut(request)
-        #expect(!access.admits(request))
+        #expect(access.viewer(of: request) == nil)
         for _ in 0..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong") == .wrong) }
         #expect(access.logIn(with: "password") == .tooMany)
+    }
+
+    @Test func `the operators' password lets change something, and each viewer has a form token of its own`() throws {
+        let rules = WebAccess.Rules(
+            password: DerivedPassword("readers' own"),
+            operatorPassword: DerivedPassword("operators' own")
+        )
+        let access = WebAccess(rules)
+        func viewer(_ password: String, _ name: String?) throws -> Viewer {
+            guard case .accepted(let id) = access.logIn(with: password, name: name) else {
+                throw UsageError("not accepted")
+            }
+            return try #require(access.viewer(of: Self.request("GET", ("Cookie", "carillon_session=\(id)"))))
+        }
+        let reader = try viewer("readers' own", nil)
+        let anna = try viewer("operators' own", "anna")
+        let bert = try viewer("operators' own", "bert")
+        #expect(!reader.mayChange && reader.canLogIn && anna.mayChange && anna.name == "anna" && !anna.canLogIn)
+        #expect(Set([reader, anna, bert].map(\.formToken)).count == 3)
+        #expect(access.isForm(anna.formToken, of: anna) && !access.isForm(bert.formToken, of: anna))
+        #expect(!access.isForm(nil, of: anna) && !access.isForm("", of: anna))
+    }
+
+    @Test func `only this machine's own visitors may change without a password, with a cookie`() throws {
+        let access = WebAccess(WebAccess.Rules(letsMachineChange: true))
+        let first = try #require(access.viewer(of: Self.request()))
+        let cookie = try #require(first.newCookie?.prefix { $0 != ";" })
+        #expect(first.mayChange && cookie.hasPrefix("carillon_visitor="))
+        let again = try #require(access.viewer(of: Self.request("POST", ("Cookie", String(cookie)))))
+        #expect(again.newCookie == nil && access.isForm(first.formToken, of: again))
+        // A page of another site has no cookie of this one.
+        let stranger = try #require(access.viewer(of: Self.request("POST")))
+        #expect(!access.isForm(first.formToken, of: stranger))
+        #expect(access.refusal(of: Self.request("POST", ("Host", "evil.example"))) != nil)
+    }
+
+    @Test func `a header names a user only if it comes from the trusted proxy`() throws {
+        let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: ["anna"])
+        let access = WebAccess(WebAccess.Rules(isOpenToOthers: true, proxy: proxy))
+        func viewer(_ user: String?, from peer: String?) -> Viewer? {
+            let headers = user.map { [("x-user", $0)] } ?? []
+            return access.viewer(of: Request(method: "GET", path: "/", headers: headers, peer: peer))
+        }
+        #expect(viewer("anna", from: "10.0.0.2")?.mayChange == true)
+        #expect(viewer("bert", from: "10.0.0.2").map { !$0.mayChange && $0.name == "bert" } == true)
+        #expect(viewer("anna", from: "10.0.0.3") == nil && viewer("anna", from: nil) == nil)
+        #expect(viewer(nil, from: "10.0.0.2") == nil && viewer("", from: "10.0.0.2") == nil)
     }
 
     @Test func `a cookie is kept from scripts and other sites`() {

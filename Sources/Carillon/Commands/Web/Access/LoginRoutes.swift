@@ -37,7 +37,8 @@ struct LoginRoutes: Sendable {
         guard let password = fields.first(where: { $0.name == "password" })?.value else {
             return Self.page(next: next, complaint: "Give the password.", status: 400)
         }
-        switch access.logIn(with: password) {
+        let name = fields.first { $0.name == "name" }?.value.withoutBlanks.prefix(60)
+        switch access.logIn(with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
         case .accepted(let id):
             return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
         case .wrong:
@@ -58,6 +59,14 @@ struct LoginRoutes: Sendable {
                     HTML(.h1) { "Carillon" }
                     if let complaint { HTML(.p, .class("complaint"), Attribute(.role, "alert")) { complaint } }
                     HTML(.form, .action(Link("login")), Attribute(.method, "post")) {
+                        HTML(.label, Attribute(.for, "name")) { "Your name, for the record of changes" }
+                        HTML(
+                            .input,
+                            Attribute(.id, "name"),
+                            Attribute(.name, "name"),
+                            Attribute(.maxlength, 60),
+                            Attribute(.autocomplete, "username")
+                        )
                         HTML(.label, Attribute(.for, "password")) { "Password" }
                         HTML(
                             .input,

@@ -3,8 +3,23 @@ import CarillonTLS
 import CarillonWeb
 import Synchronization
 
-/// Who may read the dashboard: without a password, whoever is on this machine; with one, the browsers that have given it.
+/// Who may read the dashboard, and who may change something.
 final class WebAccess: Sendable {
+    struct Rules: Sendable {
+        /// Lets a browser read; nil: whoever is on this machine may, if only this machine reaches the dashboard.
+        var password: DerivedPassword?
+        /// Lets a browser change something, too.
+        var operatorPassword: DerivedPassword?
+        var isOpenToOthers = false
+        /// Whoever is on this machine may change something.
+        var letsMachineChange = false
+        var proxy: ProxyTrust?
+
+        var takesPassword: Bool { password != nil || operatorPassword != nil }
+        /// Without a session nothing is read.
+        var needsSession: Bool { password != nil || isOpenToOthers }
+    }
+
     private struct State {
         var sessions = SessionTable()
         var attempts = AttemptLimit()
@@ -17,61 +32,120 @@ final class WebAccess: Sendable {
         case tooMany
     }
 
-    private static let cookie = "carillon_session"
+    private static let sessionCookie = "carillon_session"
+    private static let visitorCookie = "carillon_visitor"
 
-    private let password: DerivedPassword?
+    private let rules: Rules
     private let state = Mutex(State())
+    /// Form tokens are made with it, so they end with this run.
+    private let secret = SystemRandom.bytes(32)
 
-    init(password: DerivedPassword?) { self.password = password }
+    init(_ rules: Rules) { self.rules = rules }
 
-    var takesPassword: Bool { password != nil }
+    var takesPassword: Bool { rules.takesPassword }
 
     /// Why a request is refused by its headers, whatever it asks for.
     func refusal(of request: Request) -> Response? {
+        let isFromProxy = rules.proxy?.isProxy(request) ?? false
         // A page of another site can make a browser on this machine send requests here, under a name that its owner has
         // pointed at this machine. Such a request has that name.
-        if password == nil, !isLocal(request.header("Host")) {
+        if !rules.needsSession, !isFromProxy, !isLocal(request.header("Host")) {
             return Response(text: "Without a password, this server is called localhost or 127.0.0.1.\n", status: 403)
         }
         guard request.method == "POST" else { return nil }
-        let host = request.header("Host") ?? ""
-        if let origin = request.header("Origin"), origin != "http://" + host, origin != "https://" + host {
+        let hosts = [request.header("Host"), isFromProxy ? request.header("X-Forwarded-Host") : nil].compactMap { $0 }
+        if let origin = request.header("Origin"),
+            !hosts.contains(where: { origin == "http://" + $0 || origin == "https://" + $0 })
+        {
             return Response(text: "Forms of other sites are not taken.\n", status: 403)
         }
         return nil
     }
 
-    func admits(_ request: Request) -> Bool {
-        guard password != nil else { return true }
-        guard let id = request.cookie(Self.cookie) else { return false }
-        return state.withLock { $0.sessions.contains(id, at: .now) }
+    /// Nil: nothing may be read.
+    func viewer(of request: Request) -> Viewer? {
+        if let proxy = rules.proxy, proxy.isProxy(request) {
+            guard let user = proxy.user(of: request) else { return nil }
+            return Viewer(name: user, mayChange: proxy.mayChange(user), formToken: formToken("user", user))
+        }
+        if let id = request.cookie(Self.sessionCookie),
+            let session = state.withLock({ $0.sessions.session(id, at: .now) })
+        {
+            return Viewer(
+                name: session.name,
+                mayChange: session.mayChange,
+                formToken: formToken("session", id),
+                hasSession: true,
+                canLogIn: !session.mayChange && rules.operatorPassword != nil
+            )
+        }
+        guard !rules.needsSession else { return nil }
+        let known = request.cookie(Self.visitorCookie)
+        let visitor = known ?? Self.randomID()
+        return Viewer(
+            name: nil,
+            mayChange: rules.letsMachineChange,
+            formToken: formToken("visitor", visitor),
+            newCookie: known == nil && rules.letsMachineChange ? Self.visitorCookie(visitor, for: request) : nil,
+            canLogIn: rules.takesPassword
+        )
     }
 
-    func logIn(with candidate: String) -> LogIn {
-        guard let password, self.state.withLock({ $0.attempts.attempt(at: .now) }) else { return .tooMany }
-        guard password.matches(candidate) else { return .wrong }
-        let id = SystemRandom.bytes(32).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-        .joined()
+    /// Whether a form was made for this viewer.
+    func isForm(_ token: String?, of viewer: Viewer) -> Bool {
+        let (one, other) = (Array((token ?? "").utf8), Array(viewer.formToken.utf8))
+        return one.count == other.count && zip(one, other).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+    }
+
+    /// - Parameter name: how the person wants to be named in the record of changes.
+    func logIn(with candidate: String, name: String? = nil) -> LogIn {
+        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: .now) }) else { return .tooMany }
+        let mayChange = rules.operatorPassword?.matches(candidate) ?? false
+        guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
+        let id = Self.randomID()
         state.withLock { state in
             state.attempts.succeeded(at: .now)
-            state.sessions.add(id, at: .now)
+            state.sessions.add(id, name: name, mayChange: mayChange, at: .now)
         }
         return .accepted(id)
     }
 
     func logOut(_ request: Request) {
-        guard let id = request.cookie(Self.cookie) else { return }
+        guard let id = request.cookie(Self.sessionCookie) else { return }
         state.withLock { $0.sessions.remove(id) }
     }
 
+    // MARK: Cookies and tokens
+
     /// The value of `Set-Cookie`; without an id it removes the cookie.
     static func cookie(_ id: String?, for request: Request) -> String {
+        "\(sessionCookie)=\(id ?? "")"
+            + attributes(
+                for: request,
+                seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds
+            )
+    }
+
+    private static func visitorCookie(_ id: String, for request: Request) -> String {
+        "\(visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)
+    }
+
+    private static func attributes(for request: Request, seconds: Int64) -> String {
         // A proxy that speaks TLS says so.
         let isSecure = request.header("X-Forwarded-Proto")?.lowercased() == "https"
-        return "\(cookie)=\(id ?? ""); Path=/; HttpOnly; SameSite=Strict; Max-Age="
-            + (id == nil ? "0" : String(SessionTable.lifetime.components.seconds)) + (isSecure ? "; Secure" : "")
+        return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
+    }
+
+    private static func randomID() -> String { hex(SystemRandom.bytes(32)) }
+
+    /// Only this run can make it. Two digests, so that a longer text has no token that can be computed from this one's.
+    private func formToken(_ kind: String, _ text: String) -> String {
+        let inner = Digest.sha256((secret + Array("\(kind):\(text)".utf8)).span.bytes)
+        return Self.hex(Digest.sha256((secret + inner).span.bytes))
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private func isLocal(_ host: String?) -> Bool {

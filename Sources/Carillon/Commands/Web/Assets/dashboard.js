@@ -21,11 +21,19 @@
     live.classList.toggle('stale', isStale);
   };
 
+  const isTyped = (field) => {
+    if (field.type === 'checkbox') return field.checked !== field.defaultChecked;
+    if (field.tagName !== 'SELECT') return field.value !== field.defaultValue;
+    const options = [...field.options];
+    return field.selectedIndex !== Math.max(0, options.findIndex((option) => option.defaultSelected));
+  };
+
   // What a person is doing must not be taken away.
   const isBusy = (main) => {
     const selection = document.getSelection();
     const reads = selection && !selection.isCollapsed && main.contains(selection.anchorNode);
-    return reads || main.querySelector('input:focus, select:focus') !== null;
+    return reads || main.querySelector('input:focus, select:focus, textarea:focus, details[open]') !== null
+      || [...main.querySelectorAll('form[method=post] :is(input, select, textarea)')].some(isTyped);
   };
 
   let failures = 0;
@@ -84,6 +92,14 @@
     event.preventDefault();
     search.focus();
   });
+
+  // What was done is said once.
+  const here = new URL(location.href);
+  if (here.searchParams.has('done')) {
+    here.searchParams.delete('done');
+    here.searchParams.delete('count');
+    history.replaceState(null, '', here);
+  }
 
   localize(document);
   const note = document.getElementById('zone');

@@ -26,6 +26,12 @@ struct DataTable<Row> {
         self.columns = columns
     }
 
+    init(_ caption: String, _ rows: [Row], _ columns: [Column]) {
+        self.caption = caption
+        self.rows = rows
+        self.columns = columns
+    }
+
     var html: HTML {
         HTML(
             .div,

@@ -3,7 +3,8 @@ import CarillonWeb
 /// What surrounds every page: the head, the navigation and the foot.
 struct PageFrame {
     let view: any PageView
-    let hasLogout: Bool
+    let viewer: Viewer
+    let notice: Notice?
 
     var html: HTML {
         HTML.document(language: "en") {
@@ -47,7 +48,8 @@ struct PageFrame {
                     Attribute(.dataEvery, view.refreshInterval.map(String.init))
                 ) {
                     HTML(.h1) { view.title }
-                    view.content
+                    if let notice { notice.html }
+                    view.content(for: viewer)
                 }
                 foot
             }
@@ -73,9 +75,12 @@ struct PageFrame {
                 " · "
                 HTML(.span, Attribute(.id, "live"), Attribute(.role, "status")) { "as of the last load" }
             }
-            if hasLogout {
+            if viewer.canLogIn { HTML(.p) { HTML(.a, .href(Link("login"))) { "Log in to change something" } } }
+            if viewer.hasSession {
                 HTML(.form, .action(Link("logout")), Attribute(.method, "post")) {
-                    HTML(.button, Attribute(.type, "submit")) { "Log out" }
+                    HTML(.button, Attribute(.type, "submit")) {
+                        "Log out" + (viewer.name.map { " " + $0 } ?? "")
+                    }
                 }
             }
         }

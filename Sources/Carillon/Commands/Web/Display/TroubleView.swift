@@ -14,14 +14,16 @@ struct TroubleView: PageView {
     }
 
     /// Messages of PostgreSQL and libpq may repeat a connection string.
-    init(explaining error: CommandError) {
+    init(explaining error: CommandError, isReading: Bool = true) {
         let redactor = Redactor()
         sentence = redactor.clean(error.sentence)
         hint =
             error.lacksRights
-            ? "'carillon web' takes the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
+            ? (isReading
+                ? "'carillon web' takes the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
+                : "Changes take the role carillon_operator: run GRANT carillon_operator TO the login of 'carillon web'.")
             : error.hint.map(redactor.clean)
-        isPassing = true
+        isPassing = isReading
     }
 
     var title: String { "There is nothing to show" }

@@ -6,27 +6,33 @@ struct FailureGroup: RowReadable, JSONConvertible {
     /// How far back in an app's failures a page looks.
     static let depth: Int64 = 5_000
 
-    /// $1: the name of one app; $2: a reason; $3: seconds back. $1 and $2 may be null.
+    /// $1: the name of one app; $2: a reason; $3: seconds back; $4: with those that were dismissed. $1 and $2 may be null.
     static let statement = Statement(
         "web_failure_groups",
         """
         SELECT f.app, f.reason, f.status, count(*) AS pushes, count(f.requeued_at) AS requeued, max(f.failed_at) AS last_at,
-            sum(count(*)) OVER (PARTITION BY f.app) >= \(depth) AS is_bounded
+            bool_or(f.is_bounded) AS is_bounded
         FROM (
-            SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at
+            SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
+                count(*) OVER (PARTITION BY a.id) >= \(depth) AS is_bounded
             FROM carillon.apps a CROSS JOIN LATERAL (
-                SELECT f.reason, f.status, f.requeued_at, f.failed_at FROM carillon.failures f
+                SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at FROM carillon.failures f
                 WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 ORDER BY f.failed_at DESC LIMIT \(depth)) f
             WHERE $1 IS NULL OR a.name = $1
         ) f
-        WHERE $2 IS NULL OR f.reason = $2
+        WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
         GROUP BY f.app, f.reason, f.status ORDER BY count(*) DESC, f.app, f.reason LIMIT 100
         """
     )
 
-    static func parameters(app: String?, reason: String?, within window: FailureWindow) -> Parameters {
-        Parameters(app, reason, window.seconds)
+    static func parameters(
+        app: String?,
+        reason: String?,
+        within window: FailureWindow,
+        dismissed: Bool = false
+    ) -> Parameters {
+        Parameters(app, reason, window.seconds, dismissed)
     }
 
     let app: String

@@ -21,12 +21,12 @@ enum ProblemRules {
     static let lateAfter: Int64 = 300
     static let longTransaction: Int64 = 600
 
-    static func problems(apps: [AppSummary], workers: [WorkerRow], upkeep: Upkeep) -> [Problem] {
+    static func problems(apps: [AppStatus], workers: [WorkerRow], upkeep: Upkeep) -> [Problem] {
         let all = fleet(apps, workers) + apps.flatMap(app) + credentials(apps) + around(upkeep)
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
     }
 
-    private static func fleet(_ apps: [AppSummary], _ workers: [WorkerRow]) -> [Problem] {
+    private static func fleet(_ apps: [AppStatus], _ workers: [WorkerRow]) -> [Problem] {
         var problems: [Problem] = []
         let link = PageSection.workers.link
         if apps.isEmpty {
@@ -66,7 +66,7 @@ enum ProblemRules {
         return problems
     }
 
-    private static func app(_ app: AppSummary) -> [Problem] {
+    private static func app(_ app: AppStatus) -> [Problem] {
         let link = Link("apps", app.name)
         if app.isPaused {
             return [
@@ -99,7 +99,7 @@ enum ProblemRules {
         ]
     }
 
-    private static func credentials(_ apps: [AppSummary]) -> [Problem] {
+    private static func credentials(_ apps: [AppStatus]) -> [Problem] {
         var seen: Set<String> = []
         return apps.compactMap { app in
             let name = app.credential ?? ""
@@ -110,6 +110,8 @@ enum ProblemRules {
                 "Import a new one under the same name: carillon credential import \(ShellWord.quote(name)) --file FILE"
             let link = PageSection.credentials.link
             switch status {
+            // Its hold says so already.
+            case "missing" where app.holdReason != nil: return nil
             case "missing":
                 return Problem(
                     severity: .critical,

@@ -5,12 +5,12 @@ struct AppListQuery {
     let database: WebDatabase
 
     func run() async throws -> AppListView {
-        AppListView(apps: try await database.values(of: AppSummary.statement, Parameters(String?.none)))
+        AppListView(apps: try await AppStatus.bounded(from: database))
     }
 }
 
 struct AppListView: PageView {
-    let apps: [AppSummary]
+    let apps: [AppStatus]
 
     var title: String { "Apps" }
     var section: PageSection { .apps }

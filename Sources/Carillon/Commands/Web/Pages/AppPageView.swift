@@ -29,17 +29,19 @@ struct AppPageView: PageView {
         }
     }
 
-    let app: AppSummary
+    let app: AppStatus
     let settings: Settings
     let span: ActivitySpan
     let buckets: [ActivityBucket]
     let failures: [FailureGroup]
+    /// The newest.
+    let changes: [Change]
 
     var title: String { app.name }
     var section: PageSection { .apps }
     var refreshInterval: Int? { 5 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         notices
         Tiles(
             .init("State", app.state.rawValue, mark: app.state.mark),
@@ -58,7 +60,7 @@ struct AppPageView: PageView {
             .init("Ready", Quantity.short(app.depth), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
             .init(
                 "Scheduled",
-                Quantity.bounded(app.scheduled, bound: AppSummary.countLimit),
+                Quantity.bounded(app.scheduled, bound: AppStatus.countLimit),
                 note: "later, and retries"
             ),
             .init("In flight", Quantity.short(app.inFlight))
@@ -76,10 +78,19 @@ struct AppPageView: PageView {
         if failures.isEmpty {
             HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }
         } else {
-            FailureGroupTable(groups: failures, window: span == .hour ? .hour : .day).html
+            FailureGroupTable(
+                groups: failures,
+                window: span == .hour ? .hour : .day,
+                hasActions: viewer.mayChange
+            ).html
         }
         HTML(.h2) { "Settings" }
         facts
+        if viewer.mayChange { AppControls(app: app, settings: settings, viewer: viewer).html }
+        if !changes.isEmpty {
+            Change.table("What was changed", changes, withApp: false)
+            HTML(.p) { HTML(.a, .href(Link("changes", query: ["app": app.name]))) { "All changes" } }
+        }
     }
 
     @HTMLBuilder private var notices: HTML {
@@ -134,6 +145,9 @@ struct AppPageView: PageView {
     }
 
     var json: JSONValue {
-        ["app": app, "settings": settings.json, "over": span.rawValue, "activity": buckets, "failures": failures]
+        [
+            "app": app, "settings": settings.json, "over": span.rawValue, "activity": buckets, "failures": failures,
+            "changes": changes,
+        ]
     }
 }

@@ -23,13 +23,14 @@ struct AppQuery {
 
     func run() async throws -> AppPageView {
         let name = name
-        async let found: [AppSummary] = database.values(of: AppSummary.statement, Parameters(name as String?))
+        async let found = AppStatus.bounded(name, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = ActivityQuery(database: database).run(app: name, span)
         async let failures: [FailureGroup] = database.values(
             of: FailureGroup.statement,
             FailureGroup.parameters(app: name, reason: nil, within: span == .hour ? .hour : .day)
         )
+        async let changes = ChangesQuery.changes(from: database, app: name, most: 10)
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }
@@ -38,7 +39,8 @@ struct AppQuery {
             settings: settings,
             span: span,
             buckets: try await buckets,
-            failures: try await failures
+            failures: try await failures,
+            changes: try await changes
         )
     }
 }

@@ -3,7 +3,7 @@ import CarillonWeb
 /// Apps with their numbers, each a link.
 struct AppTable {
     let caption: String
-    let apps: [AppSummary]
+    let apps: [AppStatus]
 
     var html: HTML {
         DataTable(
@@ -13,7 +13,7 @@ struct AppTable {
             .text("State") { $0.state.mark.html($0.state.rawValue) },
             .number("Ready") { Quantity.short($0.depth) },
             .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
-            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: AppSummary.countLimit) },
+            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: AppStatus.countLimit) },
             .number("In flight") { Int($0.inFlight).grouped },
             .number("Sent, hour") { Quantity.short($0.sentLastHour) },
             .number("Failed, hour") { Quantity.short($0.failedLastHour) },

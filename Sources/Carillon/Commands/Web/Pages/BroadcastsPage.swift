@@ -90,7 +90,7 @@ struct BroadcastsView: PageView {
     var section: PageSection { .broadcasts }
     var refreshInterval: Int? { broadcasts.contains { $0.remaining > 0 } ? 3 : 10 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
             "The newest \(BroadcastsQuery.count) messages that were split into jobs: broadcasts, and those of more than 1,000 tokens."
         }
@@ -114,8 +114,15 @@ struct BroadcastsView: PageView {
                 .number("Expired") { Int($0.expired).grouped },
                 .number("Left") { Int($0.remaining).grouped },
                 .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
+                .number("Pushes a second") { $0.remaining > 0 ? Quantity.rate($0.rate) : "–" },
                 .text("Enqueued") { $0.createdAt.html },
-                .text("Reference") { HTML($0.reference ?? "–") }
+                .text("Reference") { HTML($0.reference ?? "–") },
+                .text("Cancel") { row in
+                    guard viewer.mayChange, row.remaining > 0, row.cancelledAt == nil else { return HTML("–") }
+                    return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
+                        "Cancel"
+                    }
+                }
             ).html
         }
     }

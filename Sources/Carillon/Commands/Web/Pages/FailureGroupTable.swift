@@ -4,11 +4,19 @@ import CarillonWeb
 struct FailureGroupTable {
     let groups: [FailureGroup]
     let window: FailureWindow
+    var hasActions = false
 
     @HTMLBuilder var html: HTML {
-        DataTable(
-            "Failures in \(window.text), by reason",
-            groups,
+        DataTable("Failures in \(window.text), by reason", groups, columns).html
+        if groups.contains(where: \.isBounded) {
+            HTML(.p, .class("note")) {
+                "Counted among the newest \(Int(FailureGroup.depth).grouped) failures of each app; there are more."
+            }
+        }
+    }
+
+    private var columns: [DataTable<FailureGroup>.Column] {
+        let facts: [DataTable<FailureGroup>.Column] = [
             .text("App") { group in HTML(.a, .href(Link("apps", group.app))) { group.app } },
             .text("Reason") { group in
                 let query: KeyValuePairs<String, String?> = [
@@ -22,12 +30,20 @@ struct FailureGroupTable {
             .text("Last") { $0.lastAt.html },
             .text("What it means") { group in
                 HTML(.span, .class("note")) { ReasonSentence.text(for: group.reason) }
+            },
+        ]
+        return hasActions ? facts + [.text("Do") { actions(for: $0) }] : facts
+    }
+
+    private func actions(for group: FailureGroup) -> HTML {
+        let query: KeyValuePairs<String, String?> = [
+            "app": group.app, "reason": group.reason, "since": window.rawValue,
+        ]
+        return HTML(.ul, .class("inline")) {
+            if group.status != 410 {
+                HTML(.li) { HTML(.a, .href(Link("failures", "requeue", query: query))) { "Requeue" } }
             }
-        ).html
-        if groups.contains(where: \.isBounded) {
-            HTML(.p, .class("note")) {
-                "Counted among the newest \(Int(FailureGroup.depth).grouped) failures of each app; there are more."
-            }
+            HTML(.li) { HTML(.a, .href(Link("failures", "dismiss", query: query))) { "Dismiss" } }
         }
     }
 }

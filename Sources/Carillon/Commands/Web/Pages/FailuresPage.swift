@@ -9,14 +9,14 @@ struct FailuresQuery {
     private static let statement = Statement(
         "web_failures",
         """
-        SELECT a.name AS app, f.message_id, f.reference, f.token, f.status, f.reason, f.attempt, f.failed_at,
-            f.requeued_at IS NOT NULL AS requeued
+        SELECT a.name AS app, f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at,
+            f.requeued_at IS NOT NULL AS requeued, f.dismissed_at IS NOT NULL AS dismissed
         FROM carillon.apps a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 AND ($4 IS NULL OR f.failed_at < 'epoch'::timestamptz + $4 * interval '1 microsecond')
             ORDER BY f.failed_at DESC LIMIT \(FailureGroup.depth)) f
-        WHERE ($1 IS NULL OR a.name = $1) AND ($2 IS NULL OR f.reason = $2)
+        WHERE ($1 IS NULL OR a.name = $1) AND ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength)
         """
     )
@@ -27,6 +27,7 @@ struct FailuresQuery {
     let reason: String?
     let window: FailureWindow
     let before: Int64?
+    let showsDismissed: Bool
 
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
         self.database = database
@@ -37,6 +38,7 @@ struct FailuresQuery {
             throw PageError.badRequest("'since' is 1h, 1d or 7d.")
         }
         self.window = window
+        showsDismissed = request.parameter("dismissed") != nil
         let time = request.parameter("before")
         before = time.flatMap(Int64.init)
         if time != nil, before.map({ !(0...4_102_444_800_000_000).contains($0) }) ?? true {
@@ -49,17 +51,18 @@ struct FailuresQuery {
     func run() async throws -> FailuresView {
         async let groups: [FailureGroup] = database.values(
             of: FailureGroup.statement,
-            FailureGroup.parameters(app: app, reason: reason, within: window)
+            FailureGroup.parameters(app: app, reason: reason, within: window, dismissed: showsDismissed)
         )
         async let failures: [FailureRow] = database.values(
             of: Self.statement,
-            Parameters(app, reason, window.seconds, before)
+            Parameters(app, reason, window.seconds, before, showsDismissed)
         )
         return FailuresView(
             app: app,
             reason: reason,
             window: window,
             isFirst: before == nil,
+            showsDismissed: showsDismissed,
             groups: try await groups,
             failures: try await failures,
             tokens: tokens
@@ -77,6 +80,7 @@ struct FailureRow: RowReadable {
     let attempt: Int64
     let failedAt: Moment
     let isRequeued: Bool
+    let isDismissed: Bool
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         app = try rows.string(row, "app")
@@ -88,12 +92,14 @@ struct FailureRow: RowReadable {
         attempt = try rows.int64(row, "attempt")
         failedAt = Moment(try rows.timestamp(row, "failed_at"))
         isRequeued = try rows.bool(row, "requeued")
+        isDismissed = try rows.bool(row, "dismissed")
     }
 
     func json(_ tokens: TokenDisplay) -> JSONValue {
         [
             "app": app, "message_id": message, "reference": reference, "token": tokens.text(token), "status": status,
             "reason": reason, "attempt": attempt, "failed_at": failedAt, "requeued": isRequeued,
+            "dismissed": isDismissed,
         ]
     }
 }
@@ -104,6 +110,7 @@ struct FailuresView: PageView {
     let reason: String?
     let window: FailureWindow
     let isFirst: Bool
+    let showsDismissed: Bool
     let groups: [FailureGroup]
     let failures: [FailureRow]
     let tokens: TokenDisplay
@@ -113,19 +120,24 @@ struct FailuresView: PageView {
     /// A page of older failures stays as it is.
     var refreshInterval: Int? { isFirst ? 10 : nil }
 
-    private var link: Link { Link("failures", query: ["app": app, "reason": reason, "since": window.rawValue]) }
+    private var link: Link {
+        let query: KeyValuePairs<String, String?> = [
+            "app": app, "reason": reason, "since": window.rawValue, "dismissed": showsDismissed ? "1" : nil,
+        ]
+        return Link("failures", query: query)
+    }
 
     private var older: Link? {
         guard failures.count == FailuresQuery.pageLength, let last = failures.last else { return nil }
         return link.with("before", String(last.failedAt.microseconds))
     }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         filters
         if groups.isEmpty {
             HTML(.p) { StateMark.good.html("Nothing failed") }
         } else {
-            FailureGroupTable(groups: groups, window: window).html
+            FailureGroupTable(groups: groups, window: window, hasActions: viewer.mayChange).html
             if let remedy { HTML(.p, .class("notice")) { remedy } }
         }
         if !failures.isEmpty {
@@ -144,7 +156,7 @@ struct FailuresView: PageView {
                     }
                 },
                 .text("Reference") { HTML($0.reference ?? "–") },
-                .text("Requeued") { HTML($0.isRequeued ? "yes" : "–") }
+                .text("Done") { HTML($0.isRequeued ? "requeued" : $0.isDismissed ? "dismissed" : "–") }
             ).html
         }
         HTML(.p, .class("pager")) {
@@ -173,6 +185,7 @@ struct FailuresView: PageView {
                     }
                 }
             }
+            ActionForm.check("dismissed too", "dismissed", isOn: showsDismissed)
             HTML(.button, Attribute(.type, "submit")) { "Show" }
             if app != nil || reason != nil { HTML(.a, .href(Link("failures"))) { "All failures" } }
         }

@@ -30,9 +30,7 @@ struct FindQuery {
         self.tokens = tokens
         wantsList = request.wantsJSON
         let text = request.parameter("q") ?? ""
-        let words = text.split(omittingEmptySubsequences: false) { $0 == " " || $0 == "\t" }
-        // What was copied has blanks around it.
-        wanted = words.drop { $0.isEmpty }.reversed().drop { $0.isEmpty }.reversed().joined(separator: " ")
+        wanted = text.withoutBlanks
     }
 
     func run() async throws -> any PageView {

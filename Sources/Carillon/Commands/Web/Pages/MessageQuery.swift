@@ -23,7 +23,7 @@ struct MessageQuery {
     private static let failures = Statement(
         "web_message_failures",
         """
-        SELECT f.token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
+        SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
         FROM carillon.failures f
         WHERE (f.app_id, f.message_id) IN (SELECT p.app_id, p.message_id FROM carillon.message_parts($1) p)
             AND ($2 IS NULL OR f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2))
@@ -44,29 +44,40 @@ struct MessageQuery {
     }
 
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+        self.init(database: database, tokens: tokens, id: try Self.id(request), app: request.parameter("app"))
+    }
+
+    static func id(_ request: Request) throws -> Int64 {
         guard let id = request.pathParameters["id"].flatMap(Int64.init), id > 0 else {
             throw PageError.badRequest("The id of a message is the number that enqueue returned.")
         }
-        self.init(database: database, tokens: tokens, id: id, app: request.parameter("app"))
+        return id
     }
 
     func run() async throws -> any PageView {
+        let found = try await messages()
+        if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
+        let message = found[0]
+        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
+        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
+        return MessageView(message: message, flights: try await flights, failures: try await failures, tokens: tokens)
+    }
+
+    /// At least one: of the app that was named, or of each.
+    func messages() async throws -> [MessageProgress] {
         let found: [MessageProgress]
         do {
             found = try await database.values(of: Self.message, Parameters(id, app))
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
             throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
         }
-        guard let message = found.first else {
+        guard !found.isEmpty else {
             throw PageError.notFound(
                 "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
                 hint: "Finished messages are forgotten after the workers' --retention."
             )
         }
-        if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
-        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
-        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
-        return MessageView(message: message, flights: try await flights, failures: try await failures, tokens: tokens)
+        return found
     }
 }
 

@@ -11,7 +11,7 @@ struct MessageView: PageView {
     var section: PageSection { .find }
     var refreshInterval: Int? { message.waiting > 0 ? 2 : nil }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("lead")) {
             StateMark.ofMessage(message.state).html(message.state)
             " "
@@ -38,6 +38,13 @@ struct MessageView: PageView {
             .init("Waiting", Quantity.short(Int64(message.waiting)), mark: message.waiting > 0 ? .attention : .quiet),
             .init("Attempts", String(message.attempts), note: "the highest of a push")
         ).html
+        if viewer.mayChange, message.waiting > 0 {
+            HTML(.p, .class("buttons")) {
+                HTML(.a, .href(Link("messages", String(message.id), "cancel", query: ["app": message.app]))) {
+                    "Cancel what is left"
+                }
+            }
+        }
         HTML(.h2) { "Timeline" }
         timeline
         if !failures.isEmpty { failureTable }

@@ -2,12 +2,12 @@ import CarillonWeb
 
 /// The first page: how much is sent, what waits, and what is wrong.
 struct OverviewView: PageView {
-    let apps: [AppSummary]
+    let apps: [AppStatus]
     let workers: [WorkerRow]
     let buckets: [ActivityBucket]
     let problems: [Problem]
 
-    init(apps: [AppSummary], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep) {
+    init(apps: [AppStatus], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep) {
         self.apps = apps
         self.workers = workers
         self.buckets = buckets
@@ -25,7 +25,7 @@ struct OverviewView: PageView {
     private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
     private var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
     private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
-    private var hasUncounted: Bool { apps.contains { $0.scheduled > AppSummary.countLimit } }
+    private var hasUncounted: Bool { apps.contains { $0.scheduled > AppStatus.countLimit } }
     private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
     private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
 

@@ -73,6 +73,8 @@ GRANT EXECUTE ON ROUTINE
 TO carillon_worker;
 
 -- carillon_reader is for dashboards.
+GRANT SELECT ON carillon.audit TO carillon_reader;
+GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
     sweep_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
     updated_at)
@@ -83,7 +85,14 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token
+    carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token,
+    carillon.next_due, carillon.token_counts, carillon.feedback_schedule
 TO carillon_reader;
 
-INSERT INTO carillon.schema_migrations (version, name) VALUES (27, 'rights');
+-- carillon_operator changes what these functions change, and each records it. It has no rights on tables.
+GRANT EXECUTE ON FUNCTION carillon.pause_app, carillon.resume_app, carillon.limit_app, carillon.cancel_message,
+    carillon.count_failures, carillon.requeue_step, carillon.dismiss_step, carillon.preview_message, carillon.send_test,
+    carillon.enqueue_with_token
+TO carillon_operator;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (29, 'rights');

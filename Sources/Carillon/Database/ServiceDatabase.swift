@@ -1,17 +1,21 @@
 import CarillonIO
 import CarillonPostgres
 
-/// The database of the service: a few connections, each of which is made when it is needed, and again when it was lost. A call
+/// The database of a service: a few connections, each of which is made when it is needed, and again when it was lost. A call
 /// that cannot wait fails.
-actor PyapnsDatabase {
-    enum Size {
-        case small
-        /// It may take seconds, in which no small one waits for it.
-        case large
+actor ServiceDatabase {
+    /// Connections for one kind of statement, so that no other kind waits for it.
+    struct Group: Sendable {
+        let name: String
+        let connections: Int
+        var server = ServerKind.writable
+        let settings: SessionSettings
+        /// Its statements only read, so one whose answer was lost is sent again.
+        var isReading = false
     }
 
     private struct Line {
-        let size: Size
+        let group: Group
         var connection: PostgresConnection?
         /// Calls that come meanwhile share it.
         var connecting: Task<PostgresConnection, any Error>?
@@ -19,33 +23,33 @@ actor PyapnsDatabase {
         var calls = 0
     }
 
-    private static let application = "carillon pyapns"
-    /// Clients wait for 20 seconds.
-    private static let settings = DatabaseScope.settings.with(["lock_timeout": "5s", "statement_timeout": "15s"])
     private static let connectionTimeout = Duration.seconds(5)
 
     private let source: DatabaseSource
+    private let application: String
     private let loop: EventLoop
     private let log: Log
-    private var lines = [Size.small, .small, .small, .small, .large, .large].map { Line(size: $0) }
+    private var lines: [Line]
     private var isAway = false
     private var isClosed = false
 
-    init(_ source: DatabaseSource, loop: EventLoop, log: Log) {
+    init(_ source: DatabaseSource, application: String, groups: [Group], loop: EventLoop, log: Log) {
         self.source = source
+        self.application = application
         self.loop = loop
         self.log = log
+        lines = groups.flatMap { group in (0..<group.connections).map { _ in Line(group: group) } }
     }
 
-    /// Runs one statement, which is a transaction. A statement that was not sent, because the connection had been lost, is
-    /// sent again on a new one.
+    /// Runs one statement, which is a transaction. If the connection had been lost before the statement was sent, or only its
+    /// answer was lost and the statement reads, it is sent again on a new one.
     func query<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters,
-        _ size: Size,
+        _ group: Group,
         _ decode: @escaping @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        let place = leastUsed(of: size)
+        let place = leastUsed(of: group)
         lines[place].calls += 1
         defer { lines[place].calls -= 1 }
         var isRepeated = false
@@ -53,17 +57,25 @@ actor PyapnsDatabase {
             let connection = try await connected(place)
             do {
                 return try await connection.query(statement, parameters, decode)
-            } catch let error as PostgresError where error.code == .closed {
+            } catch let error as PostgresError where Self.isLoss(error) {
                 if lines[place].connection === connection { lines[place].connection = nil }
-                guard error.outcome == .nothingDone, !isRepeated, !isClosed else { throw error }
+                guard group.isReading || error.outcome == .nothingDone, !isRepeated, !isClosed else { throw error }
                 isRepeated = true
             }
         }
     }
 
+    /// The connection was lost, or the server ends it.
+    private static func isLoss(_ error: PostgresError) -> Bool {
+        error.code == .closed || error.sqlState.map(SQLState.unavailable.contains) ?? false
+    }
+
     /// Lends a connection of its own, for transactions.
-    func with<R: Sendable>(_ body: @Sendable (PostgresConnection) async throws -> R) async throws -> R {
-        let connection = try await connect()
+    func with<R: Sendable>(
+        _ group: Group,
+        _ body: @Sendable (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        let connection = try await connect(group)
         return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
     }
 
@@ -78,17 +90,18 @@ actor PyapnsDatabase {
 
     // MARK: Connecting
 
-    private func leastUsed(of size: Size) -> Int {
-        let places = lines.indices.filter { lines[$0].size == size }
+    private func leastUsed(of group: Group) -> Int {
+        let places = lines.indices.filter { lines[$0].group.name == group.name }
         guard let place = places.min(by: { lines[$0].calls < lines[$1].calls }) else {
-            preconditionFailure("there are lines of each size")
+            preconditionFailure("there are lines of each group")
         }
         return place
     }
 
     private func connected(_ place: Int) async throws -> PostgresConnection {
         if let connection = lines[place].connection { return connection }
-        let task = lines[place].connecting ?? Task { try await connect() }
+        let group = lines[place].group
+        let task = lines[place].connecting ?? Task { try await connect(group) }
         lines[place].connecting = task
         let result = await task.result
         // Whoever waited for the same task comes here too, perhaps after another was begun.
@@ -99,14 +112,14 @@ actor PyapnsDatabase {
         return try result.get()
     }
 
-    private func connect() async throws -> PostgresConnection {
+    private func connect(_ group: Group) async throws -> PostgresConnection {
         do {
             let connection = try await PostgresConnection.connect(
                 source,
                 on: loop,
-                application: Self.application,
-                to: .writable,
-                settings: Self.settings,
+                application: application,
+                to: group.server,
+                settings: group.settings,
                 timeout: Self.connectionTimeout
             )
             if isAway { log.info("The database is back.") }
@@ -115,7 +128,7 @@ actor PyapnsDatabase {
         } catch {
             // Once, however many calls fail.
             if !isAway {
-                log.error("The database cannot be reached; calls fail until it is back.", ["error": "\(error)"])
+                log.error("The database cannot be reached; requests fail until it is back.", ["error": "\(error)"])
             }
             isAway = true
             throw error

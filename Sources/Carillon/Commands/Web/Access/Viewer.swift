@@ -1,0 +1,15 @@
+/// Who asks, and what they may do.
+struct Viewer: Sendable {
+    /// As the trusted proxy says, or as the person said at the login; nil: not known.
+    let name: String?
+    let mayChange: Bool
+    /// What each form of the viewer carries, and no other site knows.
+    let formToken: String
+    /// The value of a cookie to set, with which the form token goes.
+    var newCookie: String?
+    var hasSession = false
+    /// Whether there is a password to give.
+    var canLogIn = false
+
+    static let formField = "form_token"
+}

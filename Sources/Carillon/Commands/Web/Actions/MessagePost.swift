@@ -1,0 +1,113 @@
+import CarillonPostgres
+import CarillonWeb
+
+/// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is done once, however
+/// often it is sent.
+struct MessagePost: Sendable {
+    /// About 3,000 tokens.
+    static let bodyBytes = 256 * 1024
+    private static let keyBytes = 255
+
+    private static let statement = Statement(
+        "web_post_message",
+        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token($1, $2::jsonb, $3) AS e"
+    )
+
+    let database: WebDatabase
+
+    private struct Problem: Error {
+        let status: Int
+        let title: String
+        let detail: String
+        var hint: String?
+    }
+
+    var route: Route {
+        Route(.post, "/messages") { request in
+            do {
+                return try await post(request)
+            } catch {
+                return Self.response(to: error)
+            }
+        }
+    }
+
+    private func post(_ request: Request) async throws -> Response {
+        guard let token = Self.token(of: request) else {
+            throw Problem(
+                status: 401,
+                title: "No token",
+                detail: "Send 'Authorization: Bearer TOKEN'.",
+                hint: "The owner of the schema makes a token with carillon.make_api_token."
+            )
+        }
+        let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        guard type == "application/json" else {
+            throw Problem(status: 415, title: "Wrong content type", detail: "The body is application/json.")
+        }
+        guard let body = String(validating: request.body, as: UTF8.self) else {
+            throw Problem(status: 400, title: "Not UTF-8", detail: "The body is not valid UTF-8.")
+        }
+        let key = request.header("Idempotency-Key")
+        if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
+            throw Problem(
+                status: 400,
+                title: "Bad Idempotency-Key",
+                detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
+            )
+        }
+        return try await database.change(Self.statement, Parameters(token, body, key)) { rows in
+            let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
+            let isNew = try rows.bool(0, "is_new")
+            let link = Link("messages", String(id), query: ["app": app])
+            let answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
+            return Response(json: answer.text + "\n", status: isNew ? 201 : 200).adding("Location", link.text)
+        }
+    }
+
+    private static func token(of request: Request) -> String? {
+        guard let words = request.header("Authorization")?.split(separator: " ", maxSplits: 1), words.count == 2,
+            words[0].lowercased() == "bearer"
+        else { return nil }
+        return String(words[1])
+    }
+
+    /// A problem document (RFC 9457).
+    private static func response(to error: any Error) -> Response {
+        let problem = problem(error)
+        let document: JSONValue = [
+            "type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail,
+            "hint": problem.hint,
+        ]
+        let response = Response(
+            text: document.text + "\n",
+            status: problem.status,
+            contentType: "application/problem+json"
+        )
+        return problem.status == 401 ? response.adding("WWW-Authenticate", "Bearer") : response
+    }
+
+    private static func problem(_ error: any Error) -> Problem {
+        if let problem = error as? Problem { return problem }
+        if let error = error as? PostgresError, let state = error.sqlState {
+            let detail = error.message.asSentence
+            let hint = error.hint?.asSentence
+            if state == SQLState.unknownLogin {
+                return Problem(status: 401, title: "Unknown token", detail: detail, hint: hint)
+            }
+            if state.hasPrefix("22") || SQLState.badArgument.contains(state) {
+                return Problem(status: 400, title: "Refused", detail: detail, hint: hint)
+            }
+        }
+        let trouble = CommandError(explaining: error)
+        let redactor = Redactor()
+        return Problem(
+            status: 503,
+            title: "Not enqueued, or not known to be",
+            detail: redactor.clean(trouble.sentence),
+            hint: trouble.lacksRights
+                ? "POST /messages takes the role carillon_operator: GRANT it TO the login of 'carillon web'."
+                : "Send the request again with the same Idempotency-Key."
+        )
+    }
+}

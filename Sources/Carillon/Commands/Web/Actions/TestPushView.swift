@@ -1,0 +1,109 @@
+import ApplePush
+import CarillonPostgres
+import CarillonWeb
+
+/// The form of a test push, and what it would send.
+struct TestPushView: PageView {
+    struct Preview: RowReadable, JSONConvertible {
+        let payload: String
+        let bytes: Int64
+        let mostBytes: Int64
+        let pushType: String
+        let priority: Int64
+        let topic: String?
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            payload = try rows.string(row, "payload")
+            bytes = try rows.int64(row, "bytes")
+            mostBytes = try rows.int64(row, "most_bytes")
+            pushType = try rows.string(row, "push_type")
+            priority = try rows.int64(row, "priority")
+            topic = try rows.stringIfPresent(row, "topic")
+        }
+
+        var json: JSONValue {
+            [
+                "payload": payload, "bytes": bytes, "most_bytes": mostBytes, "push_type": pushType,
+                "priority": priority, "topic": topic,
+            ]
+        }
+    }
+
+    let push: TestPush
+    let apps: [String]
+    var preview: Preview?
+    var complaint: String?
+
+    var title: String { "Send a test push" }
+    var section: PageSection { .test }
+    var refreshInterval: Int? { nil }
+
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
+        if let complaint { HTML(.p, .class("notice bad"), Attribute(.role, "alert")) { complaint } }
+        if !viewer.mayChange {
+            HTML(.p, .class("notice")) { PageError.mayNotChange.sentence + " " + (PageError.mayNotChange.hint ?? "") }
+        } else if apps.isEmpty {
+            HTML(.p) { "There are no apps yet: add one with 'carillon app add'." }
+        } else {
+            ActionForm.html(PageSection.test.link, viewer, class: "sheet") {
+                fields
+                HTML(.p, .class("buttons")) {
+                    ActionForm.button("Show what goes out", name: "preview")
+                    if preview != nil { ActionForm.button("Send", isDangerous: true, name: "send") }
+                }
+            }
+            if let preview { sight(of: preview) }
+        }
+    }
+
+    @HTMLBuilder private var fields: HTML {
+        HTML(.div, .class("filters")) {
+            ActionForm.choice("App", "app", apps.map { ($0, $0) }, chosen: push.app)
+            ActionForm.field("Device token", "token", value: push.token, most: 600, isWide: true)
+        }
+        HTML(.div, .class("filters")) {
+            ActionForm.field("Title", "title", value: push.title, most: 1_000)
+            ActionForm.field("Text", "text", value: push.text, most: 4_000, isWide: true)
+            ActionForm.field("Badge", "badge", value: push.badge, type: "number")
+            ActionForm.field("Sound", "sound", value: push.sound, note: "default")
+        }
+        HTML(.details, .class("more")) {
+            HTML(.summary) { "Headers, and a whole payload" }
+            HTML(.div, .class("filters")) {
+                ActionForm.choice(
+                    "Push type",
+                    "push_type",
+                    [("", "as the payload needs")] + PushType.all.map { ("\($0)", "\($0)") },
+                    chosen: push.pushType
+                )
+                ActionForm.choice(
+                    "Priority",
+                    "priority",
+                    [("", "usual"), ("10", "10, at once"), ("5", "5, sparing power"), ("1", "1, low")],
+                    chosen: push.priority
+                )
+                ActionForm.field("Collapse id", "collapse_id", value: push.collapseID, most: 64)
+            }
+            HTML(.label, .class("wide")) {
+                "Payload, in place of title, text, badge and sound (leave these empty)"
+                HTML(.textarea, Attribute(.name, "payload"), Attribute(.rows, 6), Attribute(.spellcheck, "false")) {
+                    push.payload ?? ""
+                }
+            }
+        }
+    }
+
+    @HTMLBuilder private func sight(of preview: Preview) -> HTML {
+        HTML(.h2) { "What goes out" }
+        FactList(
+            ("Size", HTML("\(Int(preview.bytes).grouped) of \(Int(preview.mostBytes).grouped) bytes")),
+            ("apns-push-type", HTML(preview.pushType)),
+            ("apns-priority", HTML(String(preview.priority))),
+            ("apns-topic", HTML(preview.topic ?? "the certificate's")),
+            ("apns-collapse-id", push.collapseID.map { HTML($0) })
+        ).html
+        HTML(.pre, .class("payload")) { HTML(.code) { preview.payload } }
+    }
+
+    var json: JSONValue { ["apps": apps, "preview": preview, "error": complaint] }
+}

@@ -1,0 +1,51 @@
+import CarillonWeb
+
+/// The fields of a form that was sent.
+struct Form: Sendable {
+    private let fields: [(name: String, value: String)]
+
+    init(_ request: Request) throws {
+        guard let fields = FormFields.read(request.body) else {
+            throw PageError.badRequest("This is not a form that a page of this server sends.")
+        }
+        self.fields = fields
+    }
+
+    /// As it was typed; nil: it was not sent, or is empty.
+    func whole(_ name: String) -> String? {
+        fields.first { $0.name == name }.flatMap { $0.value.isEmpty ? nil : $0.value }
+    }
+
+    /// Without blanks at both ends; nil: nothing is left.
+    subscript(name: String) -> String? {
+        guard let value = whole(name)?.withoutBlanks, !value.isEmpty else { return nil }
+        return value
+    }
+
+    func isOn(_ name: String) -> Bool { whole(name) != nil }
+
+    /// Nil: it was left empty.
+    func number(_ name: String, called label: String, in range: ClosedRange<Int64>) throws -> Int64? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int64(text), range.contains(number) else {
+            throw PageError.badRequest("\(label) takes a number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    /// A time in microseconds since 1970.
+    func moment(_ name: String) throws -> Int64 {
+        guard let value = self[name].flatMap(Int64.init), (0...4_102_444_800_000_000).contains(value) else {
+            throw PageError.badRequest("'\(name)' is a time in microseconds since 1970.")
+        }
+        return value
+    }
+}
+
+extension StringProtocol {
+    /// What was typed or copied has blanks around it.
+    var withoutBlanks: String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
+        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+}

@@ -1,0 +1,128 @@
+import CarillonPostgres
+import CarillonWeb
+
+struct ChannelsQuery {
+    static let count = 200
+
+    /// Of each app the first by reference, and of these first what is not in order.
+    private static let statement = Statement(
+        "web_channels",
+        """
+        SELECT a.name AS app, c.reference, c.policy, c.channel_id, c.state, c.last_error, c.requested_at, c.created_at
+        FROM carillon.apps a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference LIMIT 1000) c
+        ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
+        """
+    )
+    private static let strays = Statement(
+        "web_stray_channels",
+        """
+        SELECT a.name AS app, s.channel_id, s.is_ours, s.first_seen_at
+        FROM (SELECT * FROM carillon.stray_channels s ORDER BY s.app_id, s.channel_id LIMIT \(count)) s
+        JOIN carillon.apps a ON a.id = s.app_id
+        """
+    )
+
+    let database: WebDatabase
+
+    func run() async throws -> ChannelsView {
+        async let channels: [ChannelsView.Channel] = database.values(of: Self.statement)
+        async let strays: [ChannelsView.Stray] = database.values(of: Self.strays)
+        return ChannelsView(channels: try await channels, strays: try await strays)
+    }
+}
+
+/// The channels that Live Activities follow.
+struct ChannelsView: PageView {
+    struct Channel: RowReadable, JSONConvertible {
+        let app: String
+        let reference: String
+        let policy: Int64
+        let id: String?
+        let state: String
+        let error: String?
+        let requestedAt: Moment
+        let createdAt: Moment?
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            app = try rows.string(row, "app")
+            reference = try rows.string(row, "reference")
+            policy = try rows.int64(row, "policy")
+            id = try rows.stringIfPresent(row, "channel_id")
+            state = try rows.string(row, "state")
+            error = try rows.stringIfPresent(row, "last_error")
+            requestedAt = Moment(try rows.timestamp(row, "requested_at"))
+            createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
+        }
+
+        var mark: StateMark {
+            switch state {
+            case "ready": .good
+            case "failed", "missing": .bad
+            default: .attention
+            }
+        }
+
+        var json: JSONValue {
+            [
+                "app": app, "reference": reference, "policy": policy, "channel_id": id, "state": state,
+                "error": error, "requested_at": requestedAt, "created_at": createdAt,
+            ]
+        }
+    }
+
+    struct Stray: RowReadable, JSONConvertible {
+        let app: String
+        let id: String
+        let isOurs: Bool
+        let firstSeenAt: Moment
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            app = try rows.string(row, "app")
+            id = try rows.string(row, "channel_id")
+            isOurs = try rows.bool(row, "is_ours")
+            firstSeenAt = Moment(try rows.timestamp(row, "first_seen_at"))
+        }
+
+        var json: JSONValue { ["app": app, "channel_id": id, "is_ours": isOurs, "first_seen_at": firstSeenAt] }
+    }
+
+    let channels: [Channel]
+    let strays: [Stray]
+
+    var title: String { "Channels" }
+    var section: PageSection { .channels }
+    var refreshInterval: Int? { 10 }
+
+    @HTMLBuilder var content: HTML {
+        if channels.isEmpty {
+            HTML(.p) {
+                "There are no channels. carillon.request_channel asks for one, for Live Activities that many follow."
+            }
+        } else {
+            DataTable(
+                channels.count == ChannelsQuery.count ? "The first \(channels.count)" : "Channels",
+                channels,
+                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("Reference") { HTML($0.reference) },
+                .text("State") { $0.mark.html($0.state) },
+                .text("Stored for devices offline") { HTML($0.policy == 1 ? "the last message" : "nothing") },
+                .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
+                .text("Made") { $0.createdAt?.html ?? HTML("–") },
+                .text("Last error") { HTML($0.error ?? "–") }
+            ).html
+        }
+        if !strays.isEmpty {
+            DataTable(
+                "Channels that Apple has, and this database does not know",
+                strays,
+                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("Channel id") { row in HTML(.code) { row.id } },
+                .text("Made by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
+                .text("First seen") { $0.firstSeenAt.html }
+            ).html
+        }
+    }
+
+    var json: JSONValue { ["channels": channels, "strays": strays] }
+}

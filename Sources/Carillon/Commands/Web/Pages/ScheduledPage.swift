@@ -1,0 +1,144 @@
+import CarillonPostgres
+import CarillonWeb
+
+struct ScheduledQuery {
+    static let pageLength = 100
+
+    private static let statement = Statement(
+        "web_scheduled",
+        """
+        SELECT d.app, d.id, d.message_id, d.run_at, d.tokens, d.attempt, d.last_status, d.last_reason, d.reference
+        FROM carillon.next_due($1, only_retries => $2,
+            after => coalesce('epoch'::timestamptz + $3 * interval '1 microsecond', '-infinity'), most => \(pageLength)) AS d
+        """
+    )
+
+    let database: WebDatabase
+    let app: String?
+    let onlyRetries: Bool
+    let after: Int64?
+
+    init(database: WebDatabase, _ request: Request) throws {
+        self.database = database
+        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
+        onlyRetries = request.parameter("only") == "retries"
+        let time = request.parameter("after")
+        after = time.flatMap(Int64.init)
+        if time != nil, after.map({ !(0...4_102_444_800_000_000).contains($0) }) ?? true {
+            throw PageError.badRequest(
+                "'after' is a time in microseconds since 1970, as in 'later' of the page before."
+            )
+        }
+    }
+
+    func run() async throws -> ScheduledView {
+        ScheduledView(
+            app: app,
+            onlyRetries: onlyRetries,
+            isFirst: after == nil,
+            jobs: try await database.values(of: Self.statement, Parameters(app, onlyRetries, after))
+        )
+    }
+}
+
+struct ScheduledJob: RowReadable, JSONConvertible {
+    let app: String?
+    let id: Int64
+    let message: Int64
+    let runAt: Moment
+    let tokens: Int64
+    let attempt: Int64
+    let lastStatus: Int64?
+    let lastReason: String?
+    let reference: String?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        app = try rows.stringIfPresent(row, "app")
+        id = try rows.int64(row, "id")
+        message = try rows.int64(row, "message_id")
+        runAt = Moment(try rows.timestamp(row, "run_at"))
+        tokens = try rows.int64(row, "tokens")
+        attempt = try rows.int64(row, "attempt")
+        lastStatus = try rows.int64IfPresent(row, "last_status")
+        lastReason = try rows.stringIfPresent(row, "last_reason")
+        reference = try rows.stringIfPresent(row, "reference")
+    }
+
+    var isRetry: Bool { attempt > 1 }
+
+    var lastAnswer: String {
+        guard isRetry else { return "–" }
+        return [lastStatus.map(String.init), lastReason ?? "no answer"].compactMap { $0 }.joined(separator: " ")
+    }
+
+    var json: JSONValue {
+        [
+            "app": app, "id": id, "message_id": message, "run_at": runAt, "tokens": tokens, "attempt": attempt,
+            "last_status": lastStatus, "last_reason": lastReason, "reference": reference,
+        ]
+    }
+}
+
+/// What is sent later, and what is tried again.
+struct ScheduledView: PageView {
+    let app: String?
+    let onlyRetries: Bool
+    let isFirst: Bool
+    let jobs: [ScheduledJob]
+
+    var title: String { "Scheduled and retries" }
+    var section: PageSection { .scheduled }
+    var refreshInterval: Int? { isFirst ? 5 : nil }
+
+    private var link: Link { Link("scheduled", query: ["app": app, "only": onlyRetries ? "retries" : nil]) }
+
+    private var later: Link? {
+        guard jobs.count == ScheduledQuery.pageLength, let last = jobs.last else { return nil }
+        return link.with("after", String(last.runAt.microseconds))
+    }
+
+    @HTMLBuilder var content: HTML {
+        filters
+        if jobs.isEmpty {
+            HTML(.p) {
+                app == nil && !onlyRetries ? "Nothing is scheduled." : "None of this is among the next 5,000 jobs."
+            }
+        } else {
+            DataTable(
+                isFirst ? "The next" : "Later ones",
+                jobs,
+                .text("Due") { $0.runAt.html },
+                .text("App") { HTML($0.app ?? "an app that is gone") },
+                .text("Message") { job in
+                    HTML(.a, .href(Link("messages", String(job.message), query: ["app": job.app]))) {
+                        String(job.message)
+                    }
+                },
+                .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },
+                .number("Pushes") { Int($0.tokens).grouped },
+                .number("Attempt") { String($0.attempt) },
+                .text("Last answer") { HTML($0.lastAnswer) },
+                .text("Reference") { HTML($0.reference ?? "–") }
+            ).html
+        }
+        HTML(.p, .class("pager")) {
+            if !isFirst { HTML(.a, .href(link)) { "The next" } }
+            if let later { HTML(.a, .href(later)) { "Later" } }
+        }
+    }
+
+    private var filters: HTML {
+        HTML(.form, .class("filters"), .action(Link("scheduled")), Attribute(.method, "get")) {
+            ActionForm.field("App", "app", value: app)
+            ActionForm.choice(
+                "What",
+                "only",
+                [("", "everything"), ("retries", "retries")],
+                chosen: onlyRetries ? "retries" : ""
+            )
+            HTML(.button, Attribute(.type, "submit")) { "Show" }
+        }
+    }
+
+    var json: JSONValue { ["app": app, "jobs": jobs, "later": later?.text] }
+}

@@ -1,0 +1,296 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// What people change with the dashboard: who may, how it is confirmed, and what is recorded.
+@Suite struct ActionTests {
+    private typealias Client = DashboardClient
+
+    /// A login with the rights of an operator, and a dashboard that lets this machine change something.
+    private func withOperator(
+        _ words: [String] = ["--local-changes"],
+        roles: String = "carillon_reader, carillon_operator",
+        _ body: (Shop, Client) async throws -> Void
+    ) async throws {
+        try await Shop.with({ configuration in
+            configuration.answers = [
+                try .init(parsing: "bad=400:BadDeviceToken"), try .init(parsing: "dead=410:Unregistered"),
+            ]
+        }) { shop in
+            let login = "operator_\(shop.database.connection.backendProcessID)"
+            try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT \(roles) TO \(login)")
+            try await attempt {
+                try await Client.with(shop.database.url + "&user=\(login)", in: shop.folder, words) { client, _ in
+                    try await body(shop, client)
+                }
+            } finally: {
+                try await shop.database.run("DROP OWNED BY \(login); DROP ROLE \(login)")
+            }
+        }
+    }
+
+    /// What a browser has after it has loaded a page: its cookie, and the token of its forms.
+    private struct Visitor {
+        let client: Client
+        let headers: String
+        let token: String
+
+        init(_ client: Client, _ path: String = "/apps/shop", headers: String = "") async throws {
+            let page = await client.get(path, headers: headers)
+            let cookie = page.header("Set-Cookie").map { "Cookie: \($0.prefix { $0 != ";" })\r\n" }
+            self.client = client
+            self.headers = cookie ?? headers
+            token = String(try #require(page.body.firstMatch(of: /name="form_token" value="([0-9a-f]{64})"/)).output.1)
+        }
+
+        func post(_ path: String, _ form: String = "", more: String = "") async -> Client.Answer {
+            await client.post(path, "form_token=\(token)&\(form)", headers: headers + more)
+        }
+    }
+
+    private func hidden(_ name: String, in page: String) throws -> String {
+        let expression = try Regex("name=\"\(name)\" value=\"([^\"]*)\"", as: (Substring, Substring).self)
+        return String(try #require(page.firstMatch(of: expression)).output.1)
+    }
+
+    @Test func `an app is paused, limited and resumed with forms, and each change is shown with who made it`()
+        async throws
+    {
+        try await withOperator { shop, client in
+            let visitor = try await Visitor(client)
+            let paused = await visitor.post("/apps/shop/pause", "reason=too+many+%3Cb%3E")
+            #expect(paused.status == "303" && paused.header("Location") == "/apps/shop?done=paused", "\(paused.head)")
+            #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "true")
+            let page = await client.get("/apps/shop?done=paused", headers: visitor.headers)
+            #expect(page.body.contains("The app is paused: its messages wait."))
+            #expect(page.body.contains("too many &lt;b&gt;") && page.body.contains("action=\"/apps/shop/resume\""))
+            #expect(await visitor.post("/apps/shop/pause").header("Location") == "/apps/shop?done=unchanged")
+            #expect(await visitor.post("/apps/shop/resume").header("Location") == "/apps/shop?done=resumed")
+            let limits = await visitor.post("/apps/shop/limits", "max_rate=50&max_attempts=3&reap_bad_tokens=yes")
+            #expect(limits.header("Location") == "/apps/shop?done=limited")
+            #expect(
+                try await shop.database.rows("SELECT max_rate, max_attempts, reap_bad_tokens FROM carillon.apps")
+                    == ["(50,3,t)"]
+            )
+            #expect(await visitor.post("/apps/shop/limits", "max_rate=0&max_attempts=3").status == "400")
+            #expect(await visitor.post("/apps/shop/limits", "max_rate=5").status == "400")
+            #expect(await visitor.post("/apps/none/pause").status == "404")
+            let json = await visitor.post("/apps/shop/pause", more: "Accept: application/json\r\n")
+            #expect(json.status == "200" && json.body.contains("\"done\":\"paused\""), "\(json.body)")
+            let changes = await client.get("/changes", json: true).body
+            #expect(changes.contains("\"action\":\"set limits\"") && changes.contains("\"max_rate\": 50"), "\(changes)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit") == 4)
+        }
+    }
+
+    @Test func `a form without the token of its viewer changes nothing`() async throws {
+        try await withOperator { shop, client in
+            let visitor = try await Visitor(client)
+            let other = try await Visitor(client)
+            let forged = [
+                await client.post("/apps/shop/pause", "", headers: visitor.headers),
+                await client.post("/apps/shop/pause", "form_token=", headers: visitor.headers),
+                await client.post("/apps/shop/pause", "form_token=\(other.token)", headers: visitor.headers),
+                await client.post("/apps/shop/pause", "form_token=\(visitor.token)"),
+                await visitor.post("/apps/shop/pause", more: "Origin: http://evil.example\r\n"),
+                await visitor.post("/apps/shop/pause", more: "Origin: null\r\n"),
+            ]
+            for answer in forged { #expect(answer.status == "403", "\(answer.head)") }
+            #expect(await client.get("/apps/shop/pause", headers: visitor.headers).status == "405")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit") == 0)
+            #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "false")
+        }
+    }
+
+    @Test func `without the right to change, there are no forms, and none is taken`() async throws {
+        try await withOperator([]) { shop, client in
+            let page = await client.get("/apps/shop")
+            #expect(page.status == "200" && !page.body.contains("form_token") && page.header("Set-Cookie") == nil)
+            #expect(await client.post("/apps/shop/pause", "form_token=x").status == "403")
+            #expect(await client.get("/failures/requeue?app=shop").status == "403")
+            #expect(await client.get("/test").body.contains("You may read, but not change anything."))
+        }
+        // The right at PostgreSQL is another one.
+        try await withOperator(roles: "carillon_reader") { shop, client in
+            let visitor = try await Visitor(client)
+            let answer = await visitor.post("/apps/shop/pause")
+            #expect(answer.status == "503" && answer.body.contains("GRANT carillon_operator TO"), "\(answer.body)")
+        }
+    }
+
+    @Test func `readers and operators have passwords of their own`() async throws {
+        try await Shop.with { shop in
+            let readers = try shop.folder.write("readers", "correct horse\n")
+            let operators = try shop.folder.write("operators", "battery staple\n")
+            let words = ["--password-file", readers, "--operator-password-file", operators]
+            try await Client.with(shop.database.url, in: shop.folder, words) { client, _ in
+                func logIn(_ password: String, _ name: String) async throws -> String {
+                    let answer = await client.post("/login", "name=\(name)&password=\(password)")
+                    #expect(answer.status == "303", "\(answer.head)")
+                    return "Cookie: \(try #require(answer.header("Set-Cookie")).prefix { $0 != ";" })\r\n"
+                }
+                let reader = try await logIn("correct+horse", "rita")
+                let page = await client.get("/apps/shop", headers: reader)
+                #expect(page.status == "200" && !page.body.contains("form_token"))
+                #expect(page.body.contains("Log in to change something") && page.body.contains("Log out rita"))
+                #expect(await client.post("/apps/shop/pause", "", headers: reader).status == "403")
+                let anna = try await Visitor(client, headers: try await logIn("battery+staple", "anna"))
+                #expect(await anna.post("/apps/shop/pause").status == "303")
+                #expect(
+                    try await shop.database.rows("SELECT actor, action, app FROM carillon.audit") == [
+                        "(anna,pause,shop)"
+                    ]
+                )
+                // A stolen cookie is not enough.
+                #expect(await client.post("/apps/shop/resume", "", headers: anna.headers).status == "403")
+                #expect(await client.post("/apps/shop/resume", "form_token=\(anna.token)").status == "303")
+                #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "true")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["--http", "0.0.0.0:0", "--local-changes", "--operator-password-file", "FILE"], "--local-changes"),
+        (["--password-file", "FILE", "--local-changes"], "--local-changes"),
+        (["--operator", "anna"], "--trusted-proxy"),
+        (["--password-file", "FILE", "--operator-password-file", "FILE"], "one"),
+    ])
+    func `options that would give away a right are refused`(words: [String], said: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let file = try folder.write("password", "correct horse\n")
+            let ended = try await ProgramRun.run(["web"] + words.map { $0 == "FILE" ? file : $0 })
+            #expect(ended.status == 2 && ended.errors.contains(said), "\(ended.errors)")
+        }
+    }
+
+    @Test func `a message is cancelled after it was confirmed`() async throws {
+        try await withOperator { shop, client in
+            let id = try await shop.database.number(
+                "SELECT carillon.enqueue('shop', '{aa}', 'x', run_at => now() + interval '1 hour')"
+            )
+            let visitor = try await Visitor(client, "/messages/\(id)/cancel?app=shop")
+            let question = await client.get("/messages/\(id)/cancel?app=shop", headers: visitor.headers)
+            #expect(question.body.contains("1 push of 1 have not ended."), "\(question.body)")
+            let done = await visitor.post("/messages/\(id)/cancel", "app=shop")
+            #expect(done.header("Location") == "/messages/\(id)?app=shop&done=cancelled&count=1", "\(done.head)")
+            let page = await client.get("/messages/\(id)?app=shop&done=cancelled&count=1").body
+            #expect(page.contains("Cancelled 1 job.") && page.contains("cancelled before it was sent"))
+            #expect(await client.get("/messages/\(id)/cancel?app=shop").body.contains("nothing is left to cancel"))
+            #expect(await visitor.post("/messages/\(id)/cancel").status == "400")
+            #expect(await visitor.post("/messages/\(id)/cancel", "app=none").status == "404")
+            #expect(try await shop.database.rows("SELECT action, app FROM carillon.audit") == ["(cancel,shop)"])
+        }
+    }
+
+    @Test func `failures are requeued and dismissed after their number was confirmed`() async throws {
+        try await withOperator { shop, client in
+            let tokens = (0..<3).map { "'\(Shop.token("bad\($0)"))'" } + ["'\(Shop.token("dead"))'"]
+            try await shop.database.run(
+                "SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x')"
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            let link = "/failures/requeue?app=shop&reason=BadDeviceToken&since=1d"
+            let visitor = try await Visitor(client, link)
+            let list = await client.get("/failures", headers: visitor.headers).body
+            #expect(list.contains("/failures/requeue?app=shop&amp;reason=BadDeviceToken&amp;since=1d"))
+            #expect(!list.contains("/failures/requeue?app=shop&amp;reason=Unregistered"))
+            let question = await client.get(link, headers: visitor.headers).body
+            #expect(
+                question.contains("Requeue 3 pushes: pushes of shop that failed as BadDeviceToken after"),
+                "\(question)"
+            )
+            let (after, until) = (try hidden("after", in: question), try hidden("until", in: question))
+            let form = "app=shop&reason=BadDeviceToken&after=\(after)&until=\(until)&so_far=0"
+            let done = await visitor.post("/failures/requeue", form)
+            #expect(
+                done.header("Location") == "/failures?app=shop&reason=BadDeviceToken&done=requeued&count=3",
+                "\(done.head)\(done.body)"
+            )
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
+            // Twice sent, it does nothing more.
+            #expect(await visitor.post("/failures/requeue", form).header("Location")?.hasSuffix("count=0") == true)
+            let dismissed = await visitor.post("/failures/dismiss", "app=shop&after=\(after)&until=\(until)")
+            #expect(dismissed.header("Location")?.hasSuffix("done=dismissed&count=1") == true, "\(dismissed.head)")
+            let rest = await client.get("/failures?app=shop&reason=Unregistered", json: true).body
+            #expect(rest.contains("\"groups\":[]"))
+            let all = await client.get("/failures?app=shop&reason=Unregistered&dismissed=1", json: true).body
+            #expect(all.contains("\"dismissed\":true"))
+            #expect(await visitor.post("/failures/requeue", "app=shop&after=x&until=1").status == "400")
+            #expect(await visitor.post("/failures/dismiss", "app=none&after=1&until=2").status == "404")
+            #expect(await client.get("/failures/dismiss", headers: visitor.headers).status == "400")
+            #expect(
+                try await shop.database.rows("SELECT action, details ->> 'pushes' FROM carillon.audit ORDER BY id")
+                    == ["(requeue,3)", "(dismiss,1)"]
+            )
+        }
+    }
+
+    @Test func `a test push is shown as it goes out before it is enqueued`() async throws {
+        try await withOperator { shop, client in
+            let visitor = try await Visitor(client, "/test?app=shop")
+            let token = Shop.token("a0")
+            let form = "app=shop&token=+\(token)+&title=Hi&text=%22you%22+%26+me&badge=2&collapse_id=c"
+            let sight = await visitor.post("/test", form + "&preview=yes")
+            let payload = #"{"aps":{"alert":{"title":"Hi","body":"\"you\" & me"},"badge":2}}"#
+            #expect(
+                sight.status == "200" && sight.body.contains("\(payload.utf8.count) of 4,096 bytes"),
+                "\(sight.body)"
+            )
+            let text = try Client.read(sight, "/test").text
+            #expect(text.contains(payload), "\(text)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
+            let sent = await visitor.post("/test", form + "&send=yes")
+            #expect(sent.status == "303" && sent.header("Location")?.hasPrefix("/messages/") == true, "\(sent.body)")
+            #expect(try await shop.database.value("(SELECT payload::text FROM carillon.messages)") == payload)
+            let wrong = await visitor.post("/test", "app=shop&token=xyz&text=hi&preview=yes")
+            #expect(wrong.status == "200" && wrong.body.contains("role=\"alert\"") && wrong.body.contains("tokens"))
+            let long = String(repeating: "x", count: 5_000)
+            #expect(await visitor.post("/test", "app=shop&token=aa&text=\(long)").body.contains("4096 bytes at most"))
+            #expect(await visitor.post("/test", "app=none&token=aa&text=hi").body.contains("role=\"alert\""))
+        }
+    }
+
+    @Test func `a program enqueues with a token of its app, once for each key`() async throws {
+        try await withOperator([]) { shop, client in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let body = #"{"tokens": ["\#(Shop.token("a0"))"], "alert": "hi", "reference": "order 7"}"#
+            func post(_ body: String, token: String = token, key: String? = nil, type: String = "application/json")
+                async -> Client.Answer
+            {
+                let key = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
+                let headers = "Authorization: Bearer \(token)\r\nContent-Type: \(type)\r\n\(key)"
+                return await client.post("/messages", body, headers: headers)
+            }
+            let first = await post(body, key: "k1")
+            #expect(first.status == "201" && first.body.contains("\"is_new\":true"), "\(first.head)\(first.body)")
+            #expect(first.header("Location")?.hasPrefix("/messages/") == true)
+            let again = await post(body, key: "k1")
+            #expect(again.status == "200" && again.body.contains("\"is_new\":false"))
+            #expect(again.header("Location") == first.header("Location"))
+            #expect(await post(body).status == "201")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            let refused: [(Client.Answer, String)] = [
+                (await post(body, token: "carillon_no"), "401"),
+                (await client.post("/messages", body, headers: "Content-Type: application/json\r\n"), "401"),
+                (await post("{"), "400"), (await post("[]"), "400"), (await post(#"{"app": "other"}"#), "400"),
+                (await post(#"{"tokens": [], "alert": "hi"}"#), "400"),
+                (await post(#"{"tokens": ["aa"]}"#), "400"), (await post(#"{"tokens": "aa", "alert": "x"}"#), "400"),
+                (await post(#"{"tokens": ["aa"], "alert": "\u0000"}"#), "400"),
+                (await post(body, key: String(repeating: "k", count: 256)), "400"),
+                (await post(body, type: "text/plain"), "415"),
+                (await post(String(repeating: "x", count: 300_000)), "413"),
+            ]
+            for (answer, status) in refused {
+                #expect(answer.status == status, "\(status): \(answer.head)\(answer.body)")
+                guard status != "413" else { continue }
+                #expect(answer.header("Content-Type") == "application/problem+json" && Client.isJSON(answer.body))
+            }
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            #expect(!client.program.said.contains(token))
+        }
+    }
+}

@@ -1,0 +1,195 @@
+-- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
+
+-- The arguments of a message from an object whose members are those of enqueue. An app is not among them: a caller's right
+-- is for one app.
+CREATE FUNCTION carillon.message_of_json(app text, body jsonb) RETURNS carillon.message_arguments
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    names CONSTANT text[] := ARRAY(
+        SELECT CASE a.attname WHEN 'is_strict' THEN 'strict' ELSE a.attname END FROM pg_attribute a
+        WHERE a.attrelid = 'carillon.message_arguments'::regclass AND a.attnum > 0
+            AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type', 'is_strict')
+        UNION ALL SELECT 'strict');
+    stray text;
+BEGIN
+    IF jsonb_typeof(body) IS DISTINCT FROM 'object' THEN
+        refusal := carillon.refusal('body', 'a JSON object', left(coalesce(body::text, 'null'), 40));
+    ELSE
+        SELECT k.name INTO stray FROM jsonb_object_keys(body) AS k(name)
+        WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
+        IF FOUND THEN
+            refusal := carillon.refusal('body', 'the arguments of enqueue without app', 'a member ' || to_json(left(stray, 80)),
+                'The members are: ' || array_to_string(names, ', ') || '.');
+        END IF;
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    m := jsonb_populate_record(NULL::carillon.message_arguments, body);
+    m.app := app;
+    m.is_strict := coalesce((body ->> 'strict')::boolean, false);
+    m.on_unknown := coalesce(m.on_unknown, 'retry');
+    m.on_duplicate := coalesce(m.on_duplicate, 'null');
+    IF jsonb_typeof(body -> 'alert') = 'object' THEN
+        m.alert := NULL;
+        m.alert_json := body -> 'alert';
+    END IF;
+    IF jsonb_typeof(body -> 'payload') = 'object' THEN
+        m.payload_type := 'jsonb'::regtype;
+    END IF;
+    IF jsonb_typeof(body -> 'payloads' -> 0) = 'object' THEN
+        m.payloads_type := 'jsonb[]'::regtype;
+    END IF;
+    RETURN m;
+END
+$$;
+
+-- MARK: Test pushes
+
+-- What would be sent, or why not. It stores nothing.
+CREATE FUNCTION carillon.preview_message(app text, body jsonb) RETURNS TABLE (
+    payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m CONSTANT carillon.message_arguments := carillon.message_of_json(app, body);
+    made CONSTANT carillon.draft := carillon.draft(m);
+    cleaned record;
+    refusal carillon.refusal := made.refusal;
+BEGIN
+    cleaned := carillon.clean_tokens(m.tokens);
+    IF refusal.message IS NULL THEN
+        refusal := cleaned.refusal;
+    END IF;
+    IF refusal.message IS NULL AND cleaned.clean IS NULL THEN
+        refusal := carillon.refusal('tokens', 'a device token', 'none');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    tokens := cleaned.clean;
+    push_type := made.push_type;
+    priority := coalesce(made.priority, 10::smallint);
+    topic := coalesce(m.topic, (SELECT a.topic FROM carillon.apps a WHERE a.id = made.app_id));
+    -- A badge of each device is not known yet.
+    payload := CASE WHEN made.payloads IS NOT NULL THEN made.payloads[1]::text
+        WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
+        ELSE made.payload END;
+    bytes := octet_length(payload);
+    most_bytes := (carillon.rules_of(push_type)).payload_limit;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.preview_message IS
+    'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
+
+CREATE FUNCTION carillon.send_test(app text, body jsonb, actor text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT integer := 10;
+    m carillon.message_arguments := carillon.message_of_json(app, body);
+    refusal carillon.refusal;
+    id bigint;
+BEGIN
+    IF cardinality(m.tokens) > most THEN
+        refusal := carillon.refusal('tokens', format('%s device tokens at most', most), cardinality(m.tokens)::text);
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.is_strict := true;
+    m.lane := coalesce(m.lane, 0);
+    id := carillon.submit(m, false);
+    PERFORM carillon.record_change(actor, 'send test', app,
+        jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION carillon.send_test IS
+    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the id '
+    'of the message. Recorded in audit.';
+
+-- MARK: Tokens of programs
+
+CREATE TABLE carillon.api_tokens (
+    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    name       text,
+    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not kept
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, name),
+    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE carillon.api_tokens IS 'The tokens with which programs may POST /messages, each for one app.';
+COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
+COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which is kept nowhere';
+COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was made';
+
+CREATE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    -- Each has 122 random bits.
+    token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+    refusal carillon.refusal;
+BEGIN
+    IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
+    PERFORM carillon.record_change(actor, 'make token', target.name, jsonb_build_object('name', name));
+    RETURN token;
+END
+$$;
+COMMENT ON FUNCTION carillon.make_api_token IS
+    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
+
+CREATE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+BEGIN
+    DELETE FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = remove_api_token.name;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
+
+-- Enqueues for the app of the token. The key of a request is its dedupe_key: a request that is sent again within a day
+-- enqueues nothing, and has the id of the first.
+CREATE FUNCTION carillon.enqueue_with_token(
+    token text, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id
+    WHERE t.digest = sha256(convert_to(enqueue_with_token.token, 'UTF8'));
+    IF app IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
+            HINT = 'The owner of the schema makes one with carillon.make_api_token.';
+    END IF;
+    m := carillon.message_of_json(app, body);
+    IF key IS NOT NULL AND m.dedupe_key IS NOT NULL THEN
+        refusal := carillon.refusal('dedupe_key', 'null if the request has an Idempotency-Key', 'a value', 'Give one of them.');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.dedupe_key := coalesce(key, m.dedupe_key);
+    m.is_strict := true;
+    m.on_duplicate := 'null';
+    id := carillon.submit(m, false);
+    is_new := id IS NOT NULL;
+    IF NOT is_new THEN
+        SELECT d.message_id INTO id FROM carillon.dedupe d JOIN carillon.apps a ON a.id = d.app_id
+        WHERE a.name = app AND d.key = m.dedupe_key;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.enqueue_with_token IS
+    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (28, 'post');
