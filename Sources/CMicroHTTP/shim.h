@@ -33,6 +33,16 @@ static inline void cmicrohttp_shut_down(struct MHD_Connection *connection) {
     if (info) shutdown(info->connect_fd, SHUT_RDWR);
 }
 
+// A reader returns it when nothing more will come.
+static inline ssize_t cmicrohttp_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
+
+// A response whose length is not known before its end.
+static inline struct MHD_Response *cmicrohttp_stream(
+    size_t size, MHD_ContentReaderCallback reader, void *context, MHD_ContentReaderFreeCallback ended
+) {
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, size, reader, context, ended);
+}
+
 // The address of the client, without its port. An IPv4 address that came over an IPv6 socket is written as IPv4.
 static inline bool cmicrohttp_peer(struct MHD_Connection *connection, char *text, size_t size) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);

@@ -49,16 +49,19 @@ extension Exchange {
 }
 
 extension Response {
-    /// Hands the response to libmicrohttpd, on its thread.
-    func queue(on connection: OpaquePointer) -> MHD_Result {
-        let response = body.withUnsafeBytes { bytes in
+    private var whole: OpaquePointer? {
+        body.withUnsafeBytes { bytes in
             MHD_create_response_from_buffer(
                 bytes.count,
                 UnsafeMutableRawPointer(mutating: bytes.baseAddress),
                 .RESPMEM_MUST_COPY
             )
         }
-        guard let response else { return .NO }
+    }
+
+    /// Hands the response to libmicrohttpd, on its thread.
+    func queue(on connection: OpaquePointer) -> MHD_Result {
+        guard let response = stream.map({ $0.response(on: connection) }) ?? whole else { return .NO }
         defer { MHD_destroy_response(response) }
         for (name, value) in headers { MHD_add_response_header(response, name, value) }
         // A response must not be cached unless it says so, and must not be interpreted as another content type.

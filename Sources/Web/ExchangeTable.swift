@@ -10,6 +10,8 @@ final class ExchangeTable: Sendable {
         var open = 0
         var idle: (@Sendable () -> Void)?
         var underWay: [ObjectIdentifier: Exchange] = [:]
+        /// Those that may still be open.
+        var streams: [ResponseStream] = []
     }
 
     let limits: Limits
@@ -48,7 +50,7 @@ final class ExchangeTable: Sendable {
         guard let known = slot.pointee else { return begin(connection, method, path, slot) }
         // Still kept by the slot, since the request is not over.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
-        if let response = exchange.response { return response.queue(on: connection) }
+        if let response = exchange.response { return queue(response, on: connection) }
         guard uploaded.isEmpty else { return receive(uploaded, of: exchange) }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
         let (method, path) = (String(cString: method), String(cString: path))
@@ -63,6 +65,17 @@ final class ExchangeTable: Sendable {
             handle(request.with(parameters), exchange, handler)
             return .YES
         }
+    }
+
+    private func queue(_ response: Response, on connection: OpaquePointer) -> MHD_Result {
+        if let stream = response.stream {
+            let isOpen = self.work.withLock { work in
+                if !work.isClosed { work.streams = work.streams.filter { !$0.isClosed } + [stream] }
+                return !work.isClosed
+            }
+            if !isOpen { stream.close() }
+        }
+        return response.queue(on: connection)
     }
 
     /// The headers of a request have arrived.
@@ -145,21 +158,25 @@ final class ExchangeTable: Sendable {
 
     /// Refuses requests that come from now on, and calls `idle` when no request is open.
     func refuseMore(idle: @escaping @Sendable () -> Void) {
-        let isIdle = self.work.withLock { work in
+        let (isIdle, streams) = self.work.withLock { work in
             work.isClosed = true
             work.idle = idle
-            return work.open == 0
+            defer { work.streams = [] }
+            return (work.open == 0, work.streams)
         }
+        for stream in streams { stream.close() }
         if isIdle { idle() }
     }
 
     /// Stops accepting work. Requests under way are answered now, if their connection lives long enough.
     func close() {
-        let left = self.work.withLock { work in
+        let (left, streams) = self.work.withLock { work in
             work.isClosed = true
-            defer { work.underWay = [:] }
-            return Array(work.underWay.values)
+            defer { (work.underWay, work.streams) = ([:], []) }
+            return (Array(work.underWay.values), work.streams)
         }
+        // libmicrohttpd aborts the process if it is stopped while a connection is suspended.
+        for stream in streams { stream.close() }
         for exchange in left { exchange.answer(refusals.interrupted) }
     }
 

@@ -29,7 +29,7 @@ package struct Request: Sendable {
         self.peer = peer
     }
 
-    func with(_ pathParameters: [String: String]) -> Request {
+    package func with(_ pathParameters: [String: String]) -> Request {
         var request = self
         request.pathParameters = pathParameters
         return request

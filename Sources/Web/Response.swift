@@ -2,6 +2,8 @@ package struct Response: Sendable {
     package let status: Int
     package private(set) var headers: [(name: String, value: String)]
     package let body: [UInt8]
+    /// In place of the body.
+    package private(set) var stream: ResponseStream?
 
     package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
@@ -16,6 +18,12 @@ package struct Response: Sendable {
     /// Text that is JSON already.
     package init(json: String, status: Int = 200) {
         self.init(text: json, status: status, contentType: "application/json")
+    }
+
+    /// A body that comes in pieces. A proxy must pass each on at once.
+    package init(stream: ResponseStream, contentType: String) {
+        self.init(headers: [("Content-Type", contentType), ("X-Accel-Buffering", "no")])
+        self.stream = stream
     }
 
     /// A page, which loads nothing from elsewhere, runs no script within it, and cannot be framed.

@@ -30,6 +30,10 @@ extension Option {
     // demo
     static let messages = Option("messages", .count(1...1_000_000), default: "20000").help("Number of pushes to send.")
 
+    static let withWeb = Option("web", .flag).help("Serve the dashboard, as 'carillon web' does.")
+    static let webAddress = Option("web-http", .address, default: "127.0.0.1:9465")
+        .help("With --web: the address to serve the dashboard on.")
+
     // worker
     static let once = Option("once", .flag)
         .help("Send what is due, then exit. Jobs that are due later, such as retries, stay in the queue.")

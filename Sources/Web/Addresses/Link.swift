@@ -34,10 +34,16 @@ package struct Link: Sendable, Equatable {
         return Link(path: path, query: others + (value.map { [(name, $0)] } ?? []))
     }
 
+    /// The request for it that the client of another would send.
+    package func request(like other: Request) -> Request {
+        Request(method: "GET", path: pathText, query: query, headers: other.headers, peer: other.peer)
+    }
+
+    private var pathText: String { "/" + path.map(PathSegment.write).joined(separator: "/") }
+
     package var text: String {
         let parameters = query.map { PercentCode.encode($0.name) + "=" + PercentCode.encode($0.value) }
-        return "/" + path.map(PathSegment.write).joined(separator: "/")
-            + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+        return pathText + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
     }
 
     package static func == (one: Link, other: Link) -> Bool { one.text == other.text }

@@ -1,5 +1,5 @@
 /// The path of a route: parts that are compared, and parts in braces that may be any text, as in `/apps/{name}`.
-struct PathPattern: Sendable, Hashable {
+package struct PathPattern: Sendable, Hashable {
     private enum Part: Hashable {
         case fixed(String)
         case parameter(String)
@@ -7,7 +7,7 @@ struct PathPattern: Sendable, Hashable {
 
     private let parts: [Part]
 
-    init(_ text: String) {
+    package init(_ text: String) {
         precondition(text.hasPrefix("/"), "a path begins with a slash")
         parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
             part.hasPrefix("{") && part.hasSuffix("}")
@@ -19,7 +19,7 @@ struct PathPattern: Sendable, Hashable {
     var parameterCount: Int { parts.count { if case .parameter = $0 { true } else { false } } }
 
     /// The values of its parameters; nil if the path is another. An empty part is no value.
-    func match(_ path: String) -> [String: String]? {
+    package func match(_ path: String) -> [String: String]? {
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         guard path.hasPrefix("/"), segments.count == parts.count else { return nil }
         var values: [String: String] = [:]

@@ -61,7 +61,8 @@ import Testing
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
-            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit", "api_tokens",
+            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit",
+            "api_tokens",
         ],
         "carillon_worker": ["audit", "api_tokens"],
     ]

@@ -8,12 +8,14 @@ extension Command {
         summary: "Demonstrate Carillon on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
         discussion: "Needs nothing running and leaves nothing behind. It enqueues pushes to a mix of good, dead and "
             + "throttled tokens, sends them, runs the feedback pass, and compares what PostgreSQL records with what the "
-            + "gateway received. Exits with 0 when the two agree.",
-        options: [.messages, .json],
-        examples: ["carillon demo", "carillon demo --messages 100000"],
+            + "gateway received. Exits with 0 when the two agree. With --web it leaves a dashboard running instead, with apps, "
+            + "traffic, failures and a broadcast to play with, until Ctrl-C.",
+        options: [.messages, .json, .withWeb, .webAddress],
+        examples: ["carillon demo", "carillon demo --messages 100000", "carillon demo --web"],
         run: { invocation in
             try await LoopScope.with { loop in
-                try await Interruption.cancelling(on: loop) {
+                if invocation.settings.isOn(.withWeb) { return try await play(invocation, on: loop) }
+                return try await Interruption.cancelling(on: loop) {
                     try await Demonstration(
                         plan: DemoPlan(messages: invocation.settings.count(.messages)),
                         console: invocation.console,
@@ -24,6 +26,20 @@ extension Command {
             }
         }
     )
+}
+
+extension Command {
+    private static func play(_ invocation: Invocation, on loop: EventLoop) async throws -> ExitStatus {
+        guard let address = invocation.settings.address(.webAddress) else {
+            preconditionFailure("--web-http has a default")
+        }
+        guard Address.isLoopback(address.host) else {
+            throw UsageError("--web-http of the demonstration is an address of this machine, such as 127.0.0.1:9465.")
+        }
+        return try await Interruption.cancelling(on: loop) {
+            try await Playground(address: address, console: invocation.console, loop: loop).run()
+        }
+    }
 }
 
 /// The demonstration: starts everything, runs it, and removes it.

@@ -22,10 +22,19 @@ final class DemoFleet: Sendable {
 
     private let members: [Member]
 
-    /// - Parameter isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
-    ///   what is in flight at the end. The lease is long enough that no worker is declared dead because the machine is busy.
-    ///   Otherwise what is in flight is given up after two seconds: none of it is kept.
-    init(workers: Int, database: String, name: String, isCounted: Bool, console: Console) throws {
+    /// - Parameters:
+    ///   - isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
+    ///     what is in flight at the end. The lease is long enough that no worker is declared dead because the machine is busy.
+    ///     Otherwise what is in flight is given up after two seconds: none of it is kept.
+    ///   - isSilent: nothing is said of what goes wrong, because it is seen elsewhere.
+    init(
+        workers: Int,
+        database: String,
+        name: String,
+        isCounted: Bool,
+        isSilent: Bool = false,
+        console: Console
+    ) throws {
         var options = WorkerOptions()
         options.database = DatabaseSource(database)
         options.host = WorkerOptions.hostName
@@ -51,7 +60,7 @@ final class DemoFleet: Sendable {
             let worker = Worker(options, backend: backend, loop: loop) { event in
                 switch event {
                 case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
-                default: log.tell(event)
+                default: if !isSilent { log.tell(event) }
                 }
             }
             return Member(worker: worker, backend: backend, loop: loop, run: Task { try await worker.run() })

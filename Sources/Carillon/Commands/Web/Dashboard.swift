@@ -1,56 +1,72 @@
+import CarillonIO
 import CarillonPostgres
 import CarillonWeb
 
 /// The dashboard as routes: who may ask, what is read or changed, and the answer as a page or as JSON.
 struct Dashboard: Sendable {
     private typealias Reading = @Sendable (Request, Viewer) async throws -> any PageView
+    private struct Page: Sendable {
+        let path: String
+        let pattern: PathPattern
+        let read: Reading
+
+        init(_ path: String, _ read: @escaping Reading) {
+            self.path = path
+            pattern = PathPattern(path)
+            self.read = read
+        }
+    }
+
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
 
     let database: WebDatabase
     let access: WebAccess
     let tokens: TokenDisplay
     let log: Log
+    let loop: EventLoop
 
     func server(at address: Address) -> WebServer {
         var limits = Limits()
         limits.bodyBytes = MessagePost.bodyBytes
         // All viewers may be behind one proxy.
         limits.connectionsPerAddress = limits.connections
+        let pages = pages
+        let live = LiveFeed(loop: loop) { await look($0, among: pages) }
         return WebServer(
             host: address.host,
             port: address.port,
             limits: limits,
             admission: { access.refusal(of: $0) },
-            routes: pages + actions + LoginRoutes(access: access).routes + Assets.all.map(\.route)
-                + [MessagePost(database: database).route]
+            routes: pages.map(route) + actions + LoginRoutes(access: access).routes + Assets.all.map(\.route)
+                + [MessagePost(database: database).route, Route(.get, "/live") { await live.answer($0) }]
         )
     }
 
-    private var pages: [Route] {
+    private var pages: [Page] {
         [
-            page("/") { _, _ in try await OverviewQuery(database: database).run() },
-            page("/apps") { _, _ in try await AppListQuery(database: database).run() },
-            page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            page("/find") { request, _ in try await FindQuery(database: database, tokens: tokens, request).run() },
-            page("/messages/{id}") { request, _ in
+            Page("/") { _, _ in try await OverviewQuery(database: database).run() },
+            Page("/apps") { _, _ in try await AppListQuery(database: database).run() },
+            Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page("/find") { request, _ in try await FindQuery(database: database, tokens: tokens, request).run() },
+            Page("/messages/{id}") { request, _ in
                 try await MessageQuery(database: database, tokens: tokens, request).run()
             },
-            page("/messages/{id}/cancel") { request, _ in
+            Page("/messages/{id}/cancel") { request, _ in
                 try await CancelQuery(database: database, request).run()
             },
-            page("/failures") { request, _ in
+            Page("/failures") { request, _ in
                 try await FailuresQuery(database: database, tokens: tokens, request).run()
             },
-            page("/failures/requeue") { try await FailureActionQuery(.requeue, database, $0, $1).run() },
-            page("/failures/dismiss") { try await FailureActionQuery(.dismiss, database, $0, $1).run() },
-            page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
-            page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
-            page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
-            page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
-            page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
-            page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
-            page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+            Page("/failures/requeue") { try await FailureActionQuery(.requeue, database, $0, $1).run() },
+            Page("/failures/dismiss") { try await FailureActionQuery(.dismiss, database, $0, $1).run() },
+            Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
+            Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
+            Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
+            Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
+            Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
         ]
     }
 
@@ -72,11 +88,27 @@ struct Dashboard: Sendable {
         ]
     }
 
-    private func page(_ path: String, _ read: @escaping Reading) -> Route {
-        Route(.get, path) { request in
+    private func route(of page: Page) -> Route {
+        Route(.get, page.path) { request in
             guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
-            return await answer(to: request, viewer) { .page(try await read(request, viewer)) }
+            return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
         }
+    }
+
+    /// The page of an address, for one who keeps it open; nil: the viewer may not read it, or there is none.
+    private func look(_ request: Request, among pages: [Page]) async -> (view: any PageView, viewer: Viewer)? {
+        guard let viewer = access.viewer(of: request) else { return nil }
+        for page in pages {
+            guard let values = page.pattern.match(request.path) else { continue }
+            do {
+                return (try await page.read(request.with(values), viewer), viewer)
+            } catch is PageError {
+                return nil
+            } catch {
+                return (TroubleView(explaining: CommandError(explaining: error)), viewer)
+            }
+        }
+        return nil
     }
 
     /// A form that changes something. Another site cannot send it, since it does not know the viewer's form token.

@@ -42,5 +42,5 @@ struct Notice: Sendable {
         }
     }
 
-    var html: HTML { HTML(.p, .class("notice good"), Attribute(.role, "status")) { sentence } }
+    var html: HTML { HTML(.p, .class("notice good done"), Attribute(.role, "status")) { sentence } }
 }

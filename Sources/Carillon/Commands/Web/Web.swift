@@ -1,6 +1,4 @@
 import CarillonIO
-import CarillonTLS
-import CarillonWeb
 
 extension Command {
     static let web = Command(
@@ -14,7 +12,7 @@ extension Command {
             + "Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It "
             + "speaks HTTP without TLS: put a proxy in front of it if the network is not yours. It starts while the database "
             + "cannot be reached, says so on each page, and connects again. SIGTERM ends it.",
-        options: WebAccess.options + [.showTokens, .database],
+        options: [.webHTTP] + WebAccess.rights + [.showTokens, .database],
         examples: [
             "carillon web --database postgresql://localhost/shop",
             "carillon web --http 0.0.0.0:9465 --password-file readers.txt --operator-password-file operators.txt",
@@ -34,26 +32,17 @@ private struct Web {
     func run() async throws -> ExitStatus {
         let (settings, log) = (invocation.settings, invocation.console.log)
         guard let address = settings.address(.webHTTP) else { preconditionFailure("--http has a default") }
-        let access = try WebAccess(settings, to: address)
         return try await LoopScope.with { loop in
-            let database = WebDatabase(settings.database, loop: loop, log: log)
-            let server = Dashboard(
-                database: database,
-                access: access,
-                tokens: TokenDisplay(isWhole: settings.isOn(.showTokens)),
+            let service = try DashboardService(
+                settings,
+                database: settings.database,
+                at: address,
+                loop: loop,
                 log: log
             )
-            .server(at: address)
-            return try await Cleanup.after({
-                server.stop()
-                await database.close()
-            }) {
-                try await Interruption.wait(on: loop) {
-                    try server.start()
-                    let here = Address(host: address.host == "0.0.0.0" ? "127.0.0.1" : address.host, port: server.port)
-                    log.info("The dashboard is served.", ["address": "http://\(here)/", "port": server.port])
-                }
-                await server.drain(on: loop, within: Self.drainTimeout)
+            return try await Cleanup.after({ await service.stop() }) {
+                try await Interruption.wait(on: loop) { try service.start(log) }
+                await service.drain(on: loop, within: Self.drainTimeout)
                 return .done
             }
         }

@@ -16,12 +16,14 @@ extension Command {
             + "missing or of another version. With --once, it creates the channels that were requested, runs no feedback passes, and "
             + "also exits with 69 or 78 when an app could not send. With several databases, the worker retries one that it cannot serve until "
             + "it is stopped, and then exits with the status of that failure.",
-        options: WorkerOptions.settings + [.http, .embedded, .data, .databases],
+        options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
+            .showTokens, .embedded, .data, .databases,
+        ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
             "carillon worker --once",
             "carillon worker --database postgresql://db1/shop --database postgresql://db2/news",
-            "carillon worker --embedded --data /var/lib/carillon",
+            "carillon worker --embedded --data /var/lib/carillon --web --local-changes",
         ],
         isService: true,
         run: { try await Work(invocation: $0).run() }
@@ -47,6 +49,7 @@ private struct Work: Sendable {
     }
 
     private func work(on databases: [DatabaseSetting], _ loop: EventLoop) async throws -> ExitStatus {
+        let dashboard = try dashboard(of: databases, loop)
         let backend = TransportBackend(
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
             binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
@@ -64,6 +67,7 @@ private struct Work: Sendable {
         do {
             try server?.start()
             if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
+            try dashboard?.start(invocation.console.log)
             let endings = try await Interruption.with(
                 on: loop,
                 signalled: { count in for site in sites { count == 1 ? site.drain() : site.giveUp() } }
@@ -74,10 +78,28 @@ private struct Work: Sendable {
         }
         await backend.shutdown()
         server?.stop()
+        await dashboard?.stop()
         for site in sites { await site.gauges.close() }
         let statuses = zip(sites, try result.get()).map { status(of: $1, on: $0) }
         // What somebody must change comes first, then what may recover by itself.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+    }
+
+    /// What --web serves, with the same login as the worker.
+    private func dashboard(of databases: [DatabaseSetting], _ loop: EventLoop) throws -> DashboardService? {
+        guard invocation.settings.isOn(.withWeb), let address = invocation.settings.address(.webAddress) else {
+            return nil
+        }
+        guard databases.count == 1 else {
+            throw UsageError("--web serves one database: run 'carillon web' for each of several.")
+        }
+        return try DashboardService(
+            invocation.settings,
+            database: databases[0].source,
+            at: address,
+            loop: loop,
+            log: invocation.console.log
+        )
     }
 
     /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.

@@ -1,4 +1,7 @@
+import ApplePushSimulator
 import CarillonIO
+import CarillonPostgres
+import CarillonWeb
 import FoundationEssentials
 import TestSupport
 import Testing
@@ -6,84 +9,304 @@ import Testing
 @testable import Carillon
 
 /// The dashboard in a real browser: Chromium without a window. `make browse` runs it.
-@Suite(.enabled(if: Browser.isWanted, "'make browse' runs these"), .serialized)
+@Suite(
+    .enabled(if: WebDriver.isWanted, "'make browse' runs these"),
+    .enabled(if: WebDriver.isInstalled, "Chromium is not installed: apt-get install chromium chromium-driver"),
+    .serialized
+)
 struct BrowserTests {
-    @Test(.enabled(if: Browser.path != nil, "Chromium is not installed: apt-get install chromium"))
-    func `no hostile text runs as a script on any page, and the dashboard's own does`() async throws {
-        let mark = "document.documentElement.dataset.broken=1"
-        let texts = [
-            "<img src=x onerror=\(mark)>", "<script>\(mark)</script>", "\"><svg onload=\(mark)>",
-            "' onmouseover='\(mark)",
-            "javascript:\(mark)", "</title><script>\(mark)</script>",
+    private static let pages =
+        DashboardClient.pages + [
+            "/apps/shop", "/messages/1?app=shop", "/messages/2/cancel?app=shop", "/find?q=order+7",
         ]
-        try await Shop.with { shop in
-            let list = texts.map { "'" + $0.replacing("'", with: "''") + "'" }.joined(separator: ",")
+
+    /// A shop with something on each page, and a dashboard on which this machine may change it.
+    private func withShop(
+        _ words: [String] = ["--local-changes", "--show-tokens"],
+        scripts: Bool = true,
+        _ body: (Shop, WebDriver, _ root: String) async throws -> Void
+    ) async throws {
+        try await Shop.with({ configuration in
+            configuration.answers = [
+                try .init(parsing: "bad=400:BadDeviceToken"), try .init(parsing: "dead=410:Unregistered"),
+            ]
+        }) { shop in
+            let tokens = ["a0", "bad", "dead"].map { "'\(Shop.token($0))'" }.joined(separator: ",")
             try await shop.database.run(
                 """
-                INSERT INTO carillon.apps (name, certificate_id, paused, paused_reason)
-                SELECT t, 1, true, t FROM unnest(ARRAY[\(list)]) t;
-                INSERT INTO carillon.failures (message_id, app_id, token, reason, reference)
-                SELECT 5000 + a.id, a.id, a.name, a.name, a.name FROM carillon.apps a;
-                INSERT INTO carillon.results (message_id, app_id, reference, failed)
-                SELECT 5000 + a.id, a.id, a.name, 1 FROM carillon.apps a;
-                INSERT INTO carillon.workers (name, host, lease_until) SELECT a.name, a.name, now() FROM carillon.apps a
+                SELECT carillon.enqueue('shop', ARRAY[\(tokens)], 'hi', reference => 'order 7');
+                SELECT carillon.enqueue('shop', '{aa}', 'hi', run_at => now() + interval '1 hour', reference => 'later');
+                INSERT INTO carillon.tokens (app_id, token, last_update)
+                SELECT 1, lpad(to_hex(n), 64, '0'), now() - interval '1 day' FROM generate_series(1, 2500) n;
+                INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
+                VALUES (1, 'match 12', 1, 'failed', 'APNs refused it')
                 """
             )
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let app = Self.encoded(texts[0])
-                let paths = DashboardClient.pages + ["/apps/\(app)", "/messages/5002?app=\(app)", "/find?q=\(app)"]
-                for path in paths {
-                    let page = try await Browser.contents("http://127.0.0.1:\(client.port)\(path)", in: shop.folder)
-                    #expect(page.contains("<h1>") && !page.contains("data-broken"), "\(path)")
-                    // The script has put each time into the viewer's form.
-                    #expect(!page.contains(#/<time [^>]*>[^<]* UTC<\/time>/#), "\(path)")
+            #expect(try await shop.run("worker", "--once").status == 0)
+            try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
+                try await WebDriver.with(in: shop.folder, on: loop, usesScripts: scripts) { browser in
+                    try await body(shop, browser, "http://127.0.0.1:\(client.port)")
                 }
             }
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "Chromium is not installed: apt-get install chromium"))
-    func `a page looks again by itself`() async throws {
-        try await Shop.with { shop in
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let address = "http://127.0.0.1:\(client.port)/workers"
+    /// What a page must never have: a script that is not the dashboard's, or an attribute that is one.
+    private static let strangers = """
+        return [...document.querySelectorAll('*')].filter((e) => (e.tagName === 'SCRIPT' && !e.src.includes('/assets/'))
+          || ['IFRAME', 'OBJECT', 'EMBED', 'BASE', 'STYLE'].includes(e.tagName)
+          || [...e.attributes].some((a) => a.name.startsWith('on') || a.name === 'style' || /^\\s*javascript:/i.test(a.value)
+            && ['href', 'src', 'action', 'formaction'].includes(a.name))).length
+          + (document.documentElement.dataset.broken ? 1000 : 0)
+        """
+
+    @Test(.timeLimit(.minutes(5)))
+    func `no hostile text runs as a script on any page, and the dashboard's own does`() async throws {
+        let mark = "document.documentElement.dataset.broken=1"
+        let texts =
+            HostileText.all.filter { !$0.contains("\0") && (1...255).contains($0.utf8.count) } + [
+                "<img src=x onerror=\(mark)>", "<script>\(mark)</script>", "\"><svg onload=\(mark)>",
+                "' onmouseover='\(mark)", "javascript:\(mark)", "</title><script>\(mark)</script>",
+                "</textarea><script>\(mark)</script>", "</main><script src=/assets/x></script>",
+            ]
+        #expect(texts.count >= 50)
+        try await withShop { shop, browser, root in
+            let list = texts.map { "'" + $0.replacing("'", with: "''") + "'" }.joined(separator: ",")
+            try await shop.database.run(
+                """
+                CREATE TABLE hostile AS SELECT t, n FROM unnest(ARRAY[\(list)]) WITH ORDINALITY AS u(t, n);
+                INSERT INTO carillon.apps (name, certificate_id, paused, paused_reason) SELECT t, 1, true, t FROM hostile
+                ON CONFLICT DO NOTHING;
+                INSERT INTO carillon.failures (message_id, app_id, token, reason, reference)
+                SELECT 5000 + a.id, a.id, a.name, a.name, a.name FROM carillon.apps a;
+                INSERT INTO carillon.results (message_id, app_id, reference, failed)
+                SELECT 5000 + a.id, a.id, a.name, 1 FROM carillon.apps a;
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, attempt, last_reason, reference)
+                SELECT 9000 + n, 1, '{aa}', '{}', now() + interval '1 minute', 2, t, t FROM hostile;
+                INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
+                SELECT 1, t, 1, 'failed', t FROM hostile;
+                INSERT INTO carillon.audit (actor, action, app, details)
+                SELECT t, 'pause', t, jsonb_build_object('reason', t) FROM hostile;
+                INSERT INTO carillon.workers (name, host, lease_until) SELECT t, t, now() FROM hostile
+                """
+            )
+            let names = try await shop.database.rows(
+                "SELECT a.id, n.t FROM hostile n JOIN carillon.apps a ON a.name = n.t"
+            )
+            #expect(names.count >= 45)
+            var paths = Self.pages
+            for text in texts {
+                let app = Link("apps", text).text
+                paths += [app, Link("failures", query: ["app": text, "reason": text]).text]
+            }
+            for path in paths {
+                try await browser.open(root + path)
+                #expect(try await browser.value(Self.strangers) == "0", "\(path)")
+                #expect(try await browser.value("return document.querySelectorAll('h1').length") == "1", "\(path)")
+                // The dashboard's script has put each time into the viewer's form.
                 #expect(
-                    try await Browser.contents(address, in: shop.folder, seconds: 0).contains("as of the last load")
+                    try await browser.value(
+                        "return [...document.querySelectorAll('time')].filter((t) => / UTC$/.test(t.textContent)).length"
+                    ) == "0",
+                    "\(path)"
                 )
-                let later = try await Browser.contents(address, in: shop.folder, seconds: 30)
-                #expect(later.contains(#/id="live"[^>]*>as of \d/#))
+            }
+            // Nothing even tried.
+            let log = try await browser.log
+            #expect(!log.contains("Content Security Policy") && !log.contains("Uncaught"), "\(log.prefix(2_000))")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `everything is changed with clicks, with JavaScript on or off`(scripts: Bool) async throws {
+        try await withShop(scripts: scripts) { shop, browser, root in
+            try await browser.open(root + "/apps/shop")
+            try await browser.type("the printer is on fire", into: "input[name=reason]")
+            try await browser.click("form[action='/apps/shop/pause'] button")
+            #expect(try await browser.sight.contains("The app is paused: its messages wait."))
+            #expect(try await browser.sight.contains("the printer is on fire"))
+            try await browser.click("form[action='/apps/shop/resume'] button")
+            #expect(try await browser.sight.contains("The app sends again."))
+            try await browser.type("50", into: "input[name=max_rate]")
+            try await browser.click("form[action='/apps/shop/limits'] button")
+            #expect(try await browser.sight.contains("50 at most"))
+
+            try await browser.open(root + "/messages/2?app=shop")
+            try await browser.click("a[href='/messages/2/cancel?app=shop']")
+            try await browser.click("button.danger")
+            #expect(try await browser.sight.contains("Cancelled 1 job."))
+
+            try await browser.open(root + "/failures")
+            try await browser.click("a[href^='/failures/requeue?app=shop&reason=BadDeviceToken']")
+            #expect(try await browser.sight.contains("Requeue 1 push:"))
+            try await browser.click("button.danger")
+            #expect(try await browser.sight.contains("1 push was enqueued again, as new messages."))
+            try await browser.open(root + "/failures?app=shop&reason=Unregistered")
+            try await browser.click("a[href^='/failures/dismiss']")
+            try await browser.click("button.danger")
+            #expect(try await browser.sight.contains("1 failure was dismissed."))
+
+            try await browser.open(root + "/test")
+            try await browser.type(Shop.token("a1"), into: "input[name=token]")
+            try await browser.type("Is anybody <b>there</b>?", into: "input[name=text]")
+            try await browser.click("button[name=preview]")
+            #expect(try await browser.sight.contains(#"{"aps":{"alert":"Is anybody <b>there</b>?"}}"#))
+            try await browser.click("button[name=send]")
+            #expect(try await browser.sight.contains("The test push is enqueued."))
+
+            try await browser.open(root + "/changes")
+            let sight = try await browser.sight
+            for action in ["pause", "resume", "set limits", "cancel", "requeue", "dismiss", "send test"] {
+                #expect(sight.contains(action), "\(action)")
+            }
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit") == 7)
+        }
+    }
+
+    @Test func `an open page follows by itself, leaves alone what is typed, and survives its server's database`()
+        async throws
+    {
+        try await withShop { shop, browser, root in
+            try await browser.open(root + "/apps/shop")
+            try await shop.database.run("SELECT carillon.pause_app('shop', 'elsewhere')")
+            try await browser.loop.eventually("the page shows it") { try await browser.sight.contains("elsewhere") }
+            #expect(try await browser.sight.contains("live, changed at"))
+            // Said once: not again after a reload.
+            try await browser.click("form[action='/apps/shop/resume'] button")
+            #expect(try await !browser.address.contains("done="))
+            try await browser.type("half a sent", into: "input[name=reason]")
+            _ = try await browser.value("document.activeElement.blur()")
+            // Another stream of the same page tells when the page's own must have had the change, too.
+            _ = try await browser.value(
+                "window.seen = 0; new EventSource('/live?page=/apps/shop').onmessage = () => { window.seen += 1 }"
+            )
+            for rate in 75...77 {
+                try await browser.loop.eventually("the stream has what was changed before") {
+                    try await browser.value("return window.seen >= \(rate - 74)") == "true"
+                }
+                try await shop.database.run("SELECT carillon.limit_app('shop', \(rate), 10, false)")
+            }
+            #expect(
+                try await browser.value("return document.querySelector('input[name=reason]').value")
+                    == "\"half a sent\""
+            )
+            _ = try await browser.value("document.querySelector('input[name=reason]').value = ''")
+            try await browser.loop.eventually("the page goes on") { try await browser.sight.contains("77 at most") }
+
+            let cut =
+                "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.application_name = 'carillon web'"
+            try await shop.database.run(
+                "ALTER DATABASE \(try #require(try await shop.database.value("current_database()"))) CONNECTION LIMIT 0"
+            )
+            _ = try await shop.database.number(cut)
+            try await shop.database.run("SELECT carillon.pause_app('shop', 'after the break')")
+            try await shop.database.run(
+                "ALTER DATABASE \(try #require(try await shop.database.value("current_database()"))) CONNECTION LIMIT -1"
+            )
+            try await browser.loop.eventually("the page is back") {
+                try await browser.sight.contains("after the break")
             }
         }
     }
 
-    private static func encoded(_ text: String) -> String {
-        text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    @Test func `the keyboard is enough, and what others cannot see is said in words`() async throws {
+        try await withShop { _, browser, root in
+            for path in Self.pages {
+                try await browser.open(root + path)
+                let faults = try await browser.value(
+                    """
+                    const named = (e) => (e.labels && e.labels.length) || e.getAttribute('aria-label');
+                    return [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter((e) => !named(e)).length
+                      + [...document.querySelectorAll('a, button')].filter((e) => !e.textContent.trim()).length
+                      + [...document.querySelectorAll('svg')].filter((e) => !e.getAttribute('aria-label')).length
+                      + [...document.querySelectorAll('th')].filter((e) => !e.scope).length
+                      + [...document.querySelectorAll('table')].filter((e) => !e.caption).length
+                      + (document.querySelectorAll('h1').length - 1) + (document.documentElement.lang === 'en' ? 0 : 1)
+                      + ['header', 'main', 'footer', 'nav'].filter((name) => !document.querySelector(name)).length
+                      + new Set([...document.querySelectorAll('[id]')].map((e) => e.id)).size
+                      - document.querySelectorAll('[id]').length
+                    """
+                )
+                #expect(faults == "0", "\(path)")
+            }
+            try await browser.open(root + "/")
+            try await browser.press("/")
+            #expect(try await browser.value("return document.activeElement.name") == "\"q\"")
+            try await browser.press("order 7\u{E007}")
+            try await browser.loop.eventually("the message is found") {
+                try await browser.sight.contains("APNs accepted 1 of 3 pushes.")
+            }
+            // The first stop of the tab key leads past the navigation.
+            try await browser.open(root + "/")
+            try await browser.press("\u{E004}")
+            #expect(try await browser.value("return document.activeElement.textContent") == "\"Skip to the content\"")
+        }
     }
-}
 
-private enum Browser {
-    static let isWanted = ProcessInfo.processInfo.environment["BROWSE"] != nil
-
-    static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first {
-        FileManager.default.isExecutableFile(atPath: $0)
-    }
-
-    /// The page as it is after so much time of its own, which a browser without a window can let pass at once.
-    static func contents(_ address: String, in folder: TemporaryFolder, seconds: Int = 2) async throws -> String {
-        let output = folder.file("page-" + UUID().uuidString)
-        var command = ChildProcess.Command(
-            try #require(path),
-            [
-                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder.file("profile"),
-                "--virtual-time-budget=\(seconds * 1_000)", "--dump-dom", address,
+    @Test func `a wrong password lets nobody in, and no other site can frame a page`() async throws {
+        try await Shop.with { shop in
+            let file = try shop.folder.write("password", "correct horse\n")
+            let words = [
+                "--operator-password-file", file, "--password-file", try shop.folder.write("readers", "battery staple"),
             ]
-        )
-        command.environment = ProgramRun.environment([:])
-        command.output = .file(output)
-        command.error = .nothing
-        let child = try ChildProcess(command)
-        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
-        #expect(exit == .status(0))
-        return try folder.read(String(output.split(separator: "/").last ?? ""))
+            try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
+                try await WebDriver.with(in: shop.folder, on: loop) { browser in
+                    let root = "http://127.0.0.1:\(client.port)"
+                    try await browser.open(root + "/apps/shop")
+                    try await browser.type("wrong horse", into: "#password")
+                    try await browser.click("button")
+                    #expect(try await browser.sight.contains("This is not the password."))
+                    try await browser.type("anna", into: "#name")
+                    try await browser.type("correct horse", into: "#password")
+                    try await browser.click("button")
+                    #expect(try await browser.address == root + "/apps/shop")
+                    #expect(try await browser.value("return document.cookie") == "\"\"")
+                    try await browser.click("form[action='/apps/shop/pause'] button")
+                    #expect(try await browser.sight.contains("anna"))
+                    // Not even from a page of the same server.
+                    try await browser.open(root + "/nothing")
+                    _ = try await browser.value(
+                        """
+                        const frame = document.createElement('iframe');
+                        frame.onload = () => { window.seen = frame.contentDocument ? 'shown' : 'blocked'; };
+                        frame.src = '/apps/shop';
+                        document.body.append(frame)
+                        """
+                    )
+                    try await loop.eventually("the browser decides", within: .seconds(20)) {
+                        try await browser.value("return window.seen || ''") != "\"\""
+                    }
+                    #expect(try await browser.value("return window.seen") == "\"blocked\"")
+                    try await browser.open(root)
+                    try await browser.click("footer button")
+                    #expect(try await browser.sight.contains("Password"))
+                    try await browser.back()
+                    #expect(try await !browser.sight.contains("Sent a second"))
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `no page is wider than its window, in light and dark, and none weighs 60 KB`() async throws {
+        try await withShop { _, browser, root in
+            for path in Self.pages {
+                for (width, isDark) in [(1280, false), (1280, true), (390, false), (390, true)] {
+                    try await browser.show(width: width, isDark: isDark)
+                    try await browser.open(root + path)
+                    #expect(
+                        try await browser.value("return document.documentElement.scrollWidth") == "\(width)",
+                        "\(path)"
+                    )
+                    let ground = try await browser.value("return getComputedStyle(document.body).backgroundColor")
+                    #expect(ground.contains(isDark ? "18, 21, 26" : "247, 248, 250"), "\(path): \(ground)")
+                }
+                let weight = try await browser.value(
+                    "return performance.getEntriesByType('navigation')[0].encodedBodySize "
+                        + "+ performance.getEntriesByType('resource').reduce((sum, e) => sum + (e.name.includes('/live') ? 0 : e.encodedBodySize), 0)"
+                )
+                #expect(try #require(Double(weight)) < 60_000, "\(path): \(weight)")
+            }
+        }
     }
 }

@@ -53,7 +53,7 @@ struct LoginRoutes: Sendable {
 
     private static func page(next: Link, complaint: String?, status: Int) -> Response {
         let page = HTML.document(language: "en") {
-            PageFrame.head(title: "Log in")
+            PageFrame.head(title: "Log in · Carillon")
             HTML(.body, .class("login")) {
                 HTML(.main, Attribute(.id, "main")) {
                     HTML(.h1) { "Carillon" }

@@ -2,8 +2,8 @@ import CarillonTLS
 
 extension WebAccess {
     /// The options that the initializer below reads.
-    static let options: [Option] = [
-        .webHTTP, .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators,
+    static let rights: [Option] = [
+        .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators,
     ]
 
     private static let shortest = 8

@@ -1,4 +1,4 @@
-// Times in the viewer's zone, and pages that look again while they are seen. Without this script everything else works.
+// Times in the viewer's zone, and pages that stay up to date while they are seen. Without this script everything else works.
 'use strict';
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -32,24 +32,74 @@
   const isBusy = (main) => {
     const selection = document.getSelection();
     const reads = selection && !selection.isCollapsed && main.contains(selection.anchorNode);
-    return reads || main.querySelector('input:focus, select:focus, textarea:focus, details[open]') !== null
+    return reads || main.querySelector('input:focus, select:focus, textarea:focus, details[open], :active') !== null
       || [...main.querySelectorAll('form[method=post] :is(input, select, textarea)')].some(isTyped);
+  };
+
+  const every = () => Number(document.getElementById('main').dataset.every);
+
+  const show = (title, refresh, nodes) => {
+    const main = document.getElementById('main');
+    const focused = focusPath(main);
+    const scrolls = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
+    main.dataset.every = refresh || '';
+    const done = main.querySelector('.done');
+    main.replaceChildren(...nodes);
+    // What was done is said until the person leaves the page.
+    if (done) main.querySelector('h1')?.after(done);
+    localize(main);
+    [...main.querySelectorAll('.scroll')].forEach((box, place) => { box.scrollLeft = scrolls[place] || 0; });
+    if (focused !== null) main.querySelectorAll('a, .scroll')[focused]?.focus({ preventScroll: true });
+    document.title = title;
+  };
+
+  const focusPath = (main) => {
+    const place = [...main.querySelectorAll('a, .scroll')].indexOf(document.activeElement);
+    return place < 0 ? null : place;
   };
 
   let failures = 0;
   let timer;
+  let source;
+  let news;
 
+  // The server sends the page whenever it has changed. What comes while a person is busy is shown afterwards.
+  const listen = () => {
+    if (source || document.hidden || !every()) return;
+    source = new EventSource('/live?page=' + encodeURIComponent(location.pathname + location.search));
+    source.onopen = () => say('live', false);
+    source.onmessage = (event) => {
+      failures = 0;
+      news = JSON.parse(event.data);
+      showNews();
+    };
+    source.onerror = () => { stop(); failures += 1; schedule(); };
+  };
+
+  const showNews = () => {
+    if (!news || document.hidden) return;
+    if (isBusy(document.getElementById('main'))) return void setTimeout(showNews, 1000);
+    const page = new DOMParser().parseFromString(news.content, 'text/html');
+    show(news.title, news.every, page.body.childNodes);
+    news = undefined;
+    say('live, changed at ' + new Date().toLocaleTimeString(), false);
+  };
+
+  const stop = () => {
+    source?.close();
+    source = undefined;
+    clearTimeout(timer);
+  };
+
+  // Without a stream the page is fetched, each time later if there is no answer; with an answer, a stream is tried again.
   const schedule = () => {
     clearTimeout(timer);
-    const every = Number(document.getElementById('main').dataset.every);
-    if (!every || document.hidden) return;
-    const wait = Math.min(60, every * 2 ** failures) * (0.9 + Math.random() * 0.2);
-    timer = setTimeout(look, wait * 1000);
+    if (!every() || document.hidden) return;
+    timer = setTimeout(look, Math.min(60, every() * 2 ** failures) * (0.9 + Math.random() * 0.2) * 1000);
   };
 
   const look = async () => {
-    const main = document.getElementById('main');
-    if (isBusy(main)) return schedule();
+    if (isBusy(document.getElementById('main'))) return schedule();
     try {
       const answer = await fetch(location.href, {
         headers: { Accept: 'text/html' }, cache: 'no-store', signal: AbortSignal.timeout(10000),
@@ -58,17 +108,11 @@
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = page.getElementById('main');
       if (!fresh) throw new Error('no page');
-      if (isBusy(main)) return schedule();
-      const focused = focusPath(main);
-      const scrolls = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
-      localize(fresh);
-      main.dataset.every = fresh.dataset.every || '';
-      main.replaceChildren(...fresh.childNodes);
-      [...main.querySelectorAll('.scroll')].forEach((box, place) => { box.scrollLeft = scrolls[place] || 0; });
-      if (focused !== null) main.querySelectorAll('a, .scroll')[focused]?.focus({ preventScroll: true });
-      document.title = page.title;
-      failures = answer.ok ? 0 : failures + 1;
+      if (isBusy(document.getElementById('main'))) return schedule();
+      show(page.title, fresh.dataset.every, fresh.childNodes);
+      if (answer.ok) failures = Math.min(failures, 4); else failures += 1;
       say('as of ' + new Date().toLocaleTimeString(), !answer.ok);
+      if (answer.ok) return listen();
     } catch {
       failures += 1;
       say('no answer from the dashboard, trying again', true);
@@ -76,14 +120,7 @@
     schedule();
   };
 
-  const focusPath = (main) => {
-    const place = [...main.querySelectorAll('a, .scroll')].indexOf(document.activeElement);
-    return place < 0 ? null : place;
-  };
-
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) clearTimeout(timer); else if (document.getElementById('main').dataset.every) look();
-  });
+  document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); else { showNews(); listen(); } });
   document.addEventListener('keydown', (event) => {
     const isTyping = event.target.matches('input, select, textarea');
     if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -104,5 +141,5 @@
   localize(document);
   const note = document.getElementById('zone');
   if (note && zone !== 'UTC') note.textContent = 'times in ' + zone + ', UTC on hover';
-  schedule();
+  listen();
 })();

@@ -8,7 +8,7 @@ struct PageFrame {
 
     var html: HTML {
         HTML.document(language: "en") {
-            Self.head(title: view.title)
+            Self.head(title: Self.title(of: view))
             HTML(.body) {
                 HTML(.a, .class("skip"), .anchor("main")) { "Skip to the content" }
                 HTML(.header, .class("top")) {
@@ -47,21 +47,28 @@ struct PageFrame {
                     Attribute(.tabindex, "-1"),
                     Attribute(.dataEvery, view.refreshInterval.map(String.init))
                 ) {
-                    HTML(.h1) { view.title }
-                    if let notice { notice.html }
-                    view.content(for: viewer)
+                    Self.content(of: view, viewer, notice: notice)
                 }
                 foot
             }
         }
     }
 
+    /// What changes while a page is seen.
+    @HTMLBuilder static func content(of view: any PageView, _ viewer: Viewer, notice: Notice?) -> HTML {
+        HTML(.h1) { view.title }
+        if let notice { notice.html }
+        view.content(for: viewer)
+    }
+
+    static func title(of view: any PageView) -> String { view.title + " · Carillon" }
+
     static func head(title: String) -> HTML {
         HTML(.head) {
             HTML(.meta, Attribute(.charset, "utf-8"))
             HTML(.meta, Attribute(.name, "viewport"), Attribute(.content, "width=device-width, initial-scale=1"))
             HTML(.meta, Attribute(.name, "color-scheme"), Attribute(.content, "light dark"))
-            HTML(.title) { title + " · Carillon" }
+            HTML(.title) { title }
             HTML(.link, Attribute(.rel, "stylesheet"), .href(Assets.style.link))
             HTML.script(Assets.script.link)
         }

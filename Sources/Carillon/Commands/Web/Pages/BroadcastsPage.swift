@@ -108,6 +108,12 @@ struct BroadcastsView: PageView {
                 .text("State") { row in
                     (row.remaining > 0 ? StateMark.attention : row.failed > 0 ? .quiet : .good).html(row.state)
                 },
+                .text("Cancel") { row in
+                    guard viewer.mayChange, row.remaining > 0, row.cancelledAt == nil else { return HTML("–") }
+                    return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
+                        "Cancel"
+                    }
+                },
                 .number("Tokens") { Int($0.tokens).grouped },
                 .number("Sent") { Int($0.sent).grouped },
                 .number("Failed") { Int($0.failed).grouped },
@@ -116,13 +122,7 @@ struct BroadcastsView: PageView {
                 .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
                 .number("Pushes a second") { $0.remaining > 0 ? Quantity.rate($0.rate) : "–" },
                 .text("Enqueued") { $0.createdAt.html },
-                .text("Reference") { HTML($0.reference ?? "–") },
-                .text("Cancel") { row in
-                    guard viewer.mayChange, row.remaining > 0, row.cancelledAt == nil else { return HTML("–") }
-                    return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
-                        "Cancel"
-                    }
-                }
+                .text("Reference") { HTML($0.reference ?? "–") }
             ).html
         }
     }

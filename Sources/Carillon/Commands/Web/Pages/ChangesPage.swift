@@ -89,7 +89,8 @@ struct Change: RowReadable, JSONConvertible {
                     }
                 ] : [])
             + [
-                .text("What") { HTML($0.action) }, .text("Details") { change in HTML(.code) { change.details } },
+                .text("What") { HTML($0.action) },
+                .text("Details") { change in HTML(.code, .class("details")) { change.details } },
                 .text("Login") { HTML($0.login) },
             ]
         return DataTable(caption, changes, columns).html

@@ -1,0 +1,135 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import CarillonWeb
+
+/// What `carillon demo --web` leaves running: a dashboard with apps, traffic, failures and a broadcast, until it is interrupted.
+struct Playground: Sendable {
+    /// A token for each push, each of which the gateway answers by its beginning.
+    private static let traffic = Statement(
+        "playground_traffic",
+        """
+        SELECT carillon.enqueue($1, ARRAY(
+            SELECT CASE WHEN random() < 0.02 THEN 'dead' WHEN random() < 0.02 THEN 'bad0' WHEN random() < 0.03 THEN '5030'
+                ELSE 'a000' END || lpad(to_hex((random() * 1e9)::int), 60, '0') FROM generate_series(1, $2)),
+            title => $3, body => 'From carillon demo --web', reference => $4)
+        """
+    )
+    private static let scheduled = Statement(
+        "playground_scheduled",
+        """
+        SELECT carillon.enqueue('shop', ARRAY[lpad(to_hex(n), 64, '0')], alert => 'Your basket is still here',
+            run_at => now() + n * interval '10 minutes', reference => 'basket ' || n)
+        FROM generate_series(1, 12) n
+        """
+    )
+    private static let register = Statement(
+        "playground_register",
+        """
+        INSERT INTO carillon.tokens (app_id, token, last_update)
+        SELECT a.id, CASE WHEN n % 40 = 0 THEN 'dead' WHEN n % 90 = 0 THEN 'bad0' ELSE 'a000' END || lpad(to_hex(n), 60, '0'),
+            now() - interval '30 days'
+        FROM carillon.apps a, generate_series(1, $1) n WHERE a.name = 'news'
+        """
+    )
+    private static let broadcast = Statement(
+        "playground_broadcast",
+        "SELECT carillon.broadcast('news', title => 'Evening news', body => 'What happened today', reference => 'evening')"
+    )
+    private static let answers = ["dead=410:Unregistered", "bad0=400:BadDeviceToken", "5030=503:ServiceUnavailable*2"]
+
+    let address: Address
+    let console: Console
+    let loop: EventLoop
+
+    /// Returns when it is interrupted, which is its normal end.
+    func run() async throws -> ExitStatus {
+        var configuration = SimulatorConfiguration()
+        configuration.answers = try Self.answers.map(AnswerRule.init(parsing:))
+        let settings = configuration
+        do {
+            console.note("Starting a private PostgreSQL ...")
+            let cluster = try await PrivateCluster.start(.fast, on: loop)
+            try await Cleanup.after({ await cluster.stop() }) {
+                let gateway = try APNsSimulator(settings)
+                try await gateway.start()
+                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
+            }
+        } catch  where Task.isCancelled {
+            // Interrupted: everything has been stopped.
+        }
+        console.note("What was started has been stopped.")
+        return .done
+    }
+
+    private func play(_ url: String, _ gateway: APNsSimulator) async throws {
+        try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
+            try await prepare(connection, gateway)
+            let fleet = try DemoFleet(
+                workers: 2,
+                database: url,
+                name: "demo",
+                isCounted: false,
+                isSilent: true,
+                console: console
+            )
+            let database = WebDatabase(DatabaseSource(url), loop: loop, log: console.log)
+            let server = Dashboard(
+                database: database,
+                access: WebAccess(WebAccess.Rules(letsMachineChange: true)),
+                tokens: TokenDisplay(isWhole: false),
+                log: console.log,
+                loop: loop
+            )
+            .server(at: address)
+            try await Cleanup.after({
+                server.stop()
+                await database.close()
+                await fleet.end()
+            }) {
+                try server.start()
+                console.print(
+                    """
+                    Open http://\(Address(host: address.host, port: server.port))/ in a browser. Two workers send for three apps, one of \
+                    which lacks its credential, and a broadcast is under way. On the pages you can pause, limit, cancel, requeue and \
+                    send test pushes.
+                    For SQL: psql '\(url)'
+                    Ctrl-C stops everything.
+                    """
+                )
+                try await keepEnqueueing(on: connection)
+            }
+        }
+    }
+
+    private func prepare(_ connection: PostgresConnection, _ gateway: APNsSimulator) async throws {
+        let database = DemoDatabase(connection: connection)
+        for app in ["shop", "news"] {
+            let certificate = try DemoDatabase.certificate(for: app, of: gateway)
+            try await database.prepare(gateway, app: app, credential: certificate)
+        }
+        let apps = AppStore(connection)
+        // The broadcast takes some minutes.
+        try await apps.change("news") { $0.maxRate = 100 }
+        try await apps.add("weather") { $0.topic = DemoDatabase.topic(of: "weather") }
+        try await connection.execute(Self.register, Parameters(30_000 as Int64))
+        try await connection.execute(Self.broadcast, Parameters())
+        try await connection.execute(Self.scheduled, Parameters())
+        try await connection.execute(Self.traffic, Parameters("weather", 3 as Int64, "Rain at five", "rain"))
+    }
+
+    /// As an application would: some pushes each second, until it is interrupted.
+    private func keepEnqueueing(on connection: PostgresConnection) async throws {
+        var order = 1
+        while true {
+            let pushes = Int64.random(in: 1...40)
+            try await connection.execute(
+                Self.traffic,
+                Parameters("shop", pushes, "Order \(order) is on its way", "order \(order)")
+            )
+            order += 1
+            try await loop.sleep(for: .seconds(1))
+        }
+    }
+}

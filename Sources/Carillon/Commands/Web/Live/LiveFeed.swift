@@ -1,0 +1,83 @@
+import CarillonIO
+import CarillonWeb
+import Synchronization
+
+/// `GET /live?page=ADDRESS`: a page as server-sent events, whenever its content has changed.
+///
+/// Few are served at once, so that they never use up the connections. Browsers without one look again by themselves.
+final class LiveFeed: Sendable {
+    static let limit = 32
+    /// A client that is gone is noticed when something is sent.
+    private static let quiet = Duration.seconds(10)
+    /// The browser opens a new one then.
+    private static let lifetime = Duration.seconds(15 * 60)
+
+    typealias Look = @Sendable (Request) async -> (view: any PageView, viewer: Viewer)?
+
+    private let loop: EventLoop
+    private let look: Look
+    private let open = Atomic(0)
+
+    /// - Parameter look: reads the page of an address; nil: the viewer may not, or there is no such page.
+    init(loop: EventLoop, look: @escaping Look) {
+        self.loop = loop
+        self.look = look
+    }
+
+    private var openCount: Int { open.load(ordering: .relaxed) }
+
+    func answer(_ request: Request) async -> Response {
+        guard let page = request.parameter("page").flatMap({ Link(sent: $0) }) else {
+            return Response(text: "'page' is the address of a page.\n", status: 400)
+        }
+        let wanted = page.request(like: request)
+        guard let first = await look(wanted) else {
+            return Response(text: "There is nothing to show at this address.\n", status: 404)
+        }
+        guard first.view.refreshInterval != nil else {
+            return Response(text: "This page does not change by itself.\n", status: 404)
+        }
+        guard openCount < Self.limit else {
+            return Response(text: "Too many pages are live: look again by yourself.\n", status: 503)
+                .adding("Retry-After", "30")
+        }
+        return Response(
+            stream: ResponseStream { [self] stream in
+                // Counted from here on: a response may find its client gone, and is never read then.
+                if open.add(1, ordering: .relaxed).newValue <= Self.limit { await feed(stream, wanted) }
+                open.subtract(1, ordering: .relaxed)
+            },
+            contentType: "text/event-stream; charset=utf-8"
+        )
+    }
+
+    private func feed(_ stream: ResponseStream, _ request: Request) async {
+        let end = MonotonicInstant.now + Self.lifetime
+        var before: String?
+        var saidAt = MonotonicInstant.now
+        while !stream.isClosed, .now < end, let (view, viewer) = await look(request) {
+            let event = Self.event(view, viewer)
+            if event != before {
+                stream.send(event)
+                (before, saidAt) = (event, .now)
+            } else if .now - saidAt >= Self.quiet {
+                stream.send(":\n\n")
+                saidAt = .now
+            }
+            guard let interval = view.refreshInterval else { return }
+            do {
+                try await loop.sleep(for: .seconds(interval))
+            } catch {
+                return
+            }
+        }
+    }
+
+    private static func event(_ view: any PageView, _ viewer: Viewer) -> String {
+        let data: JSONValue = [
+            "title": PageFrame.title(of: view), "every": view.refreshInterval,
+            "content": PageFrame.content(of: view, viewer, notice: nil).markup,
+        ]
+        return "data: " + data.text + "\n\n"
+    }
+}

@@ -1,0 +1,129 @@
+import CarillonCMicroHTTP
+import Synchronization
+
+/// The body of a response that comes in pieces, for as long as its client listens.
+///
+/// `@unchecked`, because the connection is only touched under the lock: by libmicrohttpd's thread while it reads, and by others to
+/// resume it while it is suspended, when libmicrohttpd cannot free it.
+package final class ResponseStream: @unchecked Sendable {
+    package typealias Feed = @Sendable (ResponseStream) async -> Void
+
+    private struct State {
+        var waiting: [UInt8] = []
+        /// The address of the connection.
+        var connection: UInt?
+        var isSuspended = false
+        var isClosed = false
+        var feed: Task<Void, Never>?
+    }
+
+    /// A client that leaves more unread than this is not waited for.
+    private static let mostWaiting = 512 * 1024
+    private static let pieceBytes = 16 * 1024
+
+    private let body: Feed
+    private let state = Mutex(State())
+
+    /// - Parameter body: sends the pieces, and returns at the end. It is cancelled when the client is gone or the server stops.
+    package init(_ body: @escaping Feed) { self.body = body }
+
+    package var isClosed: Bool { state.withLock(\.isClosed) }
+
+    package func send(_ text: String) {
+        self.state.withLock { state in
+            guard !state.isClosed else { return }
+            state.waiting += Array(text.utf8)
+            if state.waiting.count > Self.mostWaiting {
+                state.waiting = []
+                state.isClosed = true
+            }
+            Self.resume(&state)
+        }
+    }
+
+    /// What was sent before is delivered. When this returns, the connection is not suspended, and never again.
+    package func close() {
+        let feed = self.state.withLock { state in
+            state.isClosed = true
+            Self.resume(&state)
+            defer { state.feed = nil }
+            return state.feed
+        }
+        feed?.cancel()
+    }
+
+    private static func resume(_ state: inout State) {
+        guard state.isSuspended, let connection = state.connection.flatMap(OpaquePointer.init(bitPattern:)) else {
+            return
+        }
+        state.isSuspended = false
+        MHD_resume_connection(connection)
+    }
+
+    // MARK: libmicrohttpd
+
+    /// For libmicrohttpd, which reads it on its thread and says when it has no more use for it.
+    func response(on connection: OpaquePointer) -> OpaquePointer? {
+        let context = Unmanaged.passRetained(self)
+        let response = cmicrohttp_stream(
+            Self.pieceBytes,
+            { context, _, buffer, size in
+                guard let context, let buffer else { return cmicrohttp_end_of_stream() }
+                return Unmanaged<ResponseStream>.fromOpaque(context).takeUnretainedValue()
+                    .read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            },
+            context.toOpaque(),
+            { context in
+                guard let context else { return }
+                // The reference that was given to libmicrohttpd, which calls this once.
+                Unmanaged<ResponseStream>.fromOpaque(context).takeRetainedValue().ended()
+            }
+        )
+        if response == nil { context.release() } else { start(on: connection) }
+        return response
+    }
+
+    private func start(on connection: OpaquePointer) {
+        let feed = Task { [self] in
+            await body(self)
+            close()
+        }
+        let address = UInt(bitPattern: connection)
+        let isTooLate = self.state.withLock { state in
+            state.connection = address
+            if !state.isClosed { state.feed = feed }
+            return state.isClosed
+        }
+        if isTooLate { feed.cancel() }
+    }
+
+    /// Copies what waits. Without anything, the connection is suspended until there is.
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        self.state.withLock { state in
+            let count = min(state.waiting.count, buffer.count)
+            if count > 0 {
+                buffer.copyBytes(from: state.waiting[..<count])
+                state.waiting.removeFirst(count)
+                return count
+            }
+            guard !state.isClosed, let connection = state.connection.flatMap(OpaquePointer.init(bitPattern:)) else {
+                return state.isClosed ? cmicrohttp_end_of_stream() : 0
+            }
+            state.isSuspended = true
+            MHD_suspend_connection(connection)
+            return 0
+        }
+    }
+
+    /// libmicrohttpd has no more use for it.
+    private func ended() {
+        let feed = self.state.withLock { state in
+            state.isClosed = true
+            state.connection = nil
+            state.isSuspended = false
+            defer { state.feed = nil }
+            return state.feed
+        }
+        feed?.cancel()
+    }
+}

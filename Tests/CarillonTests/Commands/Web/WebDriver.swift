@@ -1,0 +1,208 @@
+import CarillonIO
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// A real Chromium without a window, driven by chromedriver over WebDriver (W3C) and a few commands of Chromium's own.
+struct WebDriver: Sendable {
+    static let isWanted = ProcessInfo.processInfo.environment["BROWSE"] != nil
+    static let isInstalled = driver != nil && browser != nil
+
+    private static let driver = found("/usr/bin/chromedriver")
+    private static let browser = found("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+
+    private static func found(_ paths: String...) -> String? {
+        paths.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    private let port: UInt16
+    private let session: String
+    let loop: EventLoop
+
+    /// - Parameter usesScripts: false: as a browser in which JavaScript is off.
+    static func with(
+        in folder: TemporaryFolder,
+        on loop: EventLoop,
+        usesScripts: Bool = true,
+        _ body: (WebDriver) async throws -> Void
+    ) async throws {
+        let port = try freePort()
+        var command = ChildProcess.Command(try #require(driver), ["--port=\(port)"])
+        command.environment = ProgramRun.environment(["HOME": folder.file("home"), "TMPDIR": folder.path])
+        command.output = .nothing
+        command.error = .nothing
+        let child = try ChildProcess(command)
+        try await attempt {
+            try await loop.eventually("chromedriver listens") {
+                let status = try? await send(port, "GET /status", "")
+                return status?.contains("\"ready\":true") ?? false
+            }
+            let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+            let list = arguments.map { "\"\($0)\"" }.joined(separator: ",")
+            let preferences = usesScripts ? "{}" : #"{"profile.managed_default_content_settings.javascript": 2}"#
+            let answer = try await send(
+                port,
+                "POST /session",
+                """
+                {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+                "goog:chromeOptions": {"binary": "\(try #require(browser))", "args": [\(list)], "prefs": \(preferences)}}}}
+                """
+            )
+            let session = String(try #require(answer.firstMatch(of: /"sessionId":"([^"]+)"/)).output.1)
+            let browser = WebDriver(port: port, session: session, loop: loop)
+            try await attempt {
+                try await body(browser)
+            } finally: {
+                _ = try await browser.ask("DELETE", "")
+            }
+        } finally: {
+            child.signal(SIGTERM)
+            _ = try await child.wait(on: loop, until: .now + .seconds(20))
+        }
+    }
+
+    // MARK: Commands
+
+    func open(_ address: String) async throws { _ = try await ask("POST", "/url", "{\"url\": \(Self.quote(address))}") }
+
+    var address: String { get async throws { try await text("/url") } }
+
+    /// The text of the page, as a person sees it.
+    var sight: String { get async throws { try await again { try await element("body", "/text") } } }
+
+    var source: String { get async throws { try await text("/source") } }
+
+    /// Clicks the first element that a CSS selector finds.
+    func click(_ selector: String) async throws {
+        try await again { _ = try await ask("POST", "/element/\(try await find(selector))/click", "{}") }
+    }
+
+    func type(_ text: String, into selector: String) async throws {
+        try await again {
+            let id = try await find(selector)
+            _ = try await ask("POST", "/element/\(id)/clear", "{}")
+            _ = try await ask("POST", "/element/\(id)/value", "{\"text\": \(Self.quote(text))}")
+        }
+    }
+
+    /// The page may replace an element, or be left, while it is looked for.
+    private func again<R>(_ body: () async throws -> R) async throws -> R {
+        for _ in 0..<300 {
+            do {
+                return try await body()
+            } catch let failure as Failure where failure.isPassing {
+                await Task.yield()
+            }
+        }
+        return try await body()
+    }
+
+    /// Sends keys to the page, as a person without a mouse does.
+    func press(_ keys: String) async throws {
+        let actions = keys.flatMap { key in
+            ["keyDown", "keyUp"].map { "{\"type\": \"\($0)\", \"value\": \(Self.quote(String(key)))}" }
+        }
+        _ = try await ask(
+            "POST",
+            "/actions",
+            "{\"actions\": [{\"type\": \"key\", \"id\": \"keys\", \"actions\": [\(actions.joined(separator: ","))]}]}"
+        )
+    }
+
+    /// The value of a script of the test, as JSON.
+    func value(_ script: String) async throws -> String {
+        let answer = try await ask("POST", "/execute/sync", "{\"script\": \(Self.quote(script)), \"args\": []}")
+        return String(answer.dropFirst("{\"value\":".count).dropLast())
+    }
+
+    func back() async throws { _ = try await ask("POST", "/back", "{}") }
+
+    /// The lines that the browser has logged, such as scripts that it refused to run.
+    var log: String { get async throws { try await ask("POST", "/se/log", "{\"type\": \"browser\"}") } }
+
+    func show(width: Int, isDark: Bool) async throws {
+        let mode = isDark ? "dark" : "light"
+        try await command(
+            "Emulation.setDeviceMetricsOverride",
+            "{\"width\": \(width), \"height\": 900, \"deviceScaleFactor\": 1, \"mobile\": false}"
+        )
+        try await command(
+            "Emulation.setEmulatedMedia",
+            "{\"features\": [{\"name\": \"prefers-color-scheme\", \"value\": \"\(mode)\"}]}"
+        )
+    }
+
+    private func command(_ name: String, _ parameters: String) async throws {
+        _ = try await ask("POST", "/goog/cdp/execute", "{\"cmd\": \"\(name)\", \"params\": \(parameters)}")
+    }
+
+    // MARK: Elements
+
+    private func find(_ selector: String) async throws -> String {
+        let answer = try await ask(
+            "POST",
+            "/element",
+            "{\"using\": \"css selector\", \"value\": \(Self.quote(selector))}"
+        )
+        return String(
+            try #require(answer.firstMatch(of: /"element-[^"]+":"([^"]+)"/), "\(selector): \(answer)").output.1
+        )
+    }
+
+    private func element(_ selector: String, _ what: String) async throws -> String {
+        try await text("/element/\(try await find(selector))\(what)")
+    }
+
+    private func text(_ path: String) async throws -> String {
+        struct Answer: Decodable { let value: String }
+        return try JSONDecoder().decode(Answer.self, from: Data(try await ask("GET", path).utf8)).value
+    }
+
+    // MARK: Requests
+
+    private func ask(_ method: String, _ path: String, _ body: String = "") async throws -> String {
+        try await Self.send(port, "\(method) /session/\(session)\(path)", body)
+    }
+
+    private static func send(_ port: UInt16, _ line: String, _ body: String) async throws -> String {
+        let headers = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+        let request = "\(line) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\(headers)\r\n\(body)"
+        let answer = await TestClient.exchange(port, request, until: isWhole)
+        guard let end = answer.firstRange(of: "\r\n\r\n") else { throw Failure(description: "\(line): \(answer)") }
+        let text = String(answer[end.upperBound...])
+        guard answer.hasPrefix("HTTP/1.1 200 ") else { throw Failure(description: "\(line): \(text.prefix(500))") }
+        return text
+    }
+
+    /// Chromedriver keeps connections open.
+    private static func isWhole(_ answer: [UInt8]) -> Bool {
+        let mark = Array("\r\n\r\n".utf8)
+        guard let end = answer.firstRange(of: mark) else { return false }
+        let head = String(decoding: answer[..<end.lowerBound], as: UTF8.self)
+        guard let length = head.firstMatch(of: /Content-Length: *(\d+)/).flatMap({ Int($0.output.1) }) else {
+            return false
+        }
+        return answer.count - end.upperBound >= length
+    }
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        var isPassing: Bool {
+            ["stale element", "no such element", "not interactable", "intercepted"].contains {
+                description.contains($0)
+            }
+        }
+    }
+
+    private static func quote(_ text: String) -> String { JSONValue.string(text).text }
+
+    /// Chromedriver cannot be asked which port it has taken.
+    private static func freePort() throws -> UInt16 {
+        let socket = try ListeningSocket(host: "127.0.0.1", port: 0)
+        return socket.port
+    }
+}
