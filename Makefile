@@ -49,7 +49,7 @@ test: packages ## run every test that a commit must pass
 	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(TEST_FLAGS)
 	@SWIFT='$(SWIFT)' bash .ci/outside
 
-browse: packages ## the dashboard in a real browser, where chromium is installed; without it, the tests are skipped
+browse: packages ## the dashboard in a real browser, where chromium and chromium-driver are installed; otherwise nothing runs
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	BROWSE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'BrowserTests' $(TEST_FLAGS)
