@@ -64,6 +64,15 @@ $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
 
+-- How many jobs of an app are scheduled, counted along the primary key: an app with few is found beside one with millions.
+CREATE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) FROM (
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+$$;
+COMMENT ON FUNCTION carillon.scheduled_depth IS
+    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+
 -- Apps that cannot send. A worker removes its own holds. A hold of another worker is over when pushes of the app were
 -- sent in a later minute.
 CREATE VIEW carillon.held_apps AS

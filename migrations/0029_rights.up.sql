@@ -54,7 +54,7 @@ GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE
-    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
+    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.scheduled_depth,
     carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.keep_failed,
     carillon.unsettled, carillon.last_attempts, carillon.unique_ids_of, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
@@ -84,7 +84,7 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
     carillon.channels, carillon.stray_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
-GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
+GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.scheduled_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
     carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token,
     carillon.next_due, carillon.token_counts, carillon.feedback_schedule
 TO carillon_reader;

@@ -70,7 +70,8 @@ import Testing
     /// The functions that run with their owner's rights, and the roles that may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
-            "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
+            "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
+            "message_parts",
             "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
         ],
         "carillon_operator": [
@@ -83,7 +84,8 @@ import Testing
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication",
         ],
         "carillon_worker": [
-            "maintain_step", "default_partition_rows", "queue_depth", "find_cancelled", "as_reaper", "apps_of_caller",
+            "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
+            "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel",
         ],
     ]

@@ -7,8 +7,7 @@ struct AppStatus: RowReadable, JSONConvertible {
         "status_apps",
         """
         SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic, s.depth::int8,
-            (SELECT count(*) FROM (
-                SELECT FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled' LIMIT $2) few) AS scheduled,
+            carillon.scheduled_depth(s.app_id, $2) AS scheduled,
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
