@@ -200,7 +200,7 @@ import Testing
             #expect(!list.contains("/failures/requeue?app=shop&amp;reason=Unregistered"))
             let question = await client.get(link, headers: visitor.headers).body
             #expect(
-                question.contains("Requeue 3 pushes: pushes of shop that failed as BadDeviceToken after"),
+                question.contains("Requeue 3 pushes of shop that failed as BadDeviceToken after"),
                 "\(question)"
             )
             let (after, until) = (try hidden("after", in: question), try hidden("until", in: question))

@@ -138,7 +138,7 @@ struct BrowserTests {
 
             try await browser.open(root + "/failures")
             try await browser.click("a[href^='/failures/requeue?app=shop&reason=BadDeviceToken']")
-            #expect(try await browser.sight.contains("Requeue 1 push:"))
+            #expect(try await browser.sight.contains("Requeue 1 push of shop"))
             try await browser.click("button.danger")
             #expect(try await browser.sight.contains("1 push was enqueued again, as new messages."))
             try await browser.open(root + "/failures?app=shop&reason=Unregistered")

@@ -23,7 +23,7 @@ struct FailureSelection: Sendable {
     var listLink: Link { Link("failures", query: ["app": app, "reason": reason]) }
 
     var text: String {
-        "pushes of \(app) that failed\(reason.map { " as \($0)" } ?? "") after \(Moment(after).readable), until "
+        "of \(app) that failed\(reason.map { " as \($0)" } ?? "") after \(Moment(after).readable), until "
             + Moment(until).readable
     }
 }

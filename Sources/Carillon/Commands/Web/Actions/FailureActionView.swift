@@ -41,10 +41,10 @@ struct FailureActionView: PageView {
     private var question: String {
         guard let found else {
             let done = selection.deed == .requeue ? "requeued" : "dismissed"
-            return "\(Counted.text(soFar, "push was", "pushes were")) \(done). There are more \(selection.text)."
+            return "\(Counted.text(soFar, "push was", "pushes were")) \(done). There are more pushes \(selection.text)."
         }
         let count = Counted.text(found.pushes, "push", "pushes")
-        return "\(selection.deed.verb) \(found.isAll ? "" : "more than ")\(count): \(selection.text)?"
+        return "\(selection.deed.verb) \(found.isAll ? "" : "more than ")\(count) \(selection.text)?"
     }
 
     private var consequence: String {
@@ -61,7 +61,7 @@ struct FailureActionView: PageView {
     }
 
     private var nothing: String {
-        "Nothing of this can be \(selection.deed == .requeue ? "requeued" : "dismissed"): \(selection.text)."
+        "No push \(selection.text) can be \(selection.deed == .requeue ? "requeued" : "dismissed")."
     }
 
     var json: JSONValue {
