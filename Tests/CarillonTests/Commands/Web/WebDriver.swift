@@ -192,7 +192,7 @@ struct WebDriver: Sendable {
         let description: String
 
         var isPassing: Bool {
-            ["stale element", "no such element", "not interactable", "intercepted"].contains {
+            ["stale element", "inspector error", "no such element", "not interactable", "intercepted"].contains {
                 description.contains($0)
             }
         }
