@@ -1,4 +1,5 @@
--- Jobs that fall due move from scheduled to messages. Background pushes move there if their device has had enough.
+-- Jobs that fall due move from scheduled to messages. Background pushes above max_per_device go
+-- back to scheduled.
 
 -- Delays due rows of scheduled by a second, after which it is known whether they were cancelled. The rows stay in
 -- place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked, they
@@ -138,7 +139,7 @@ BEGIN
 END
 $$;
 
--- What is left of an hour for background pushes to one device, of an app with max_per_device.
+-- The time of one background push to a device token, of an app with max_per_device.
 CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
 
 -- A row a token. Each push has one slot, in which it was sent or will be.
@@ -232,7 +233,8 @@ BEGIN
             SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
             WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
             IF FOUND THEN
-                other := CASE WHEN waiting.message = ANY (messages) THEN (SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
+                other := CASE WHEN waiting.message = ANY (messages) THEN (
+                    SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
                     AS p(message, token, verdict, place)
                     WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1) END;
                 source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
@@ -276,7 +278,7 @@ BEGIN
             END IF;
         END IF;
         IF verdicts[push.place] = -1 THEN
-            -- So that it is not before its slot, and most pushes of a job wait together.
+            -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
             waits[push.place] := least(86400000, ceil(extract(epoch FROM slot_at - clock) / 60) * 60000);
         END IF;
         UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE

@@ -11,7 +11,7 @@ CREATE TABLE carillon.activity_updates (
     app_id     integer,
     token      text,
     message_id bigint,
-    is_end     boolean NOT NULL,      -- then due_at and message_id: the order of the updates
+    is_end     boolean NOT NULL,      -- updates are ordered by is_end, due_at, message_id
     due_at     timestamptz NOT NULL,
     expires_at timestamptz,           -- null: it does not expire
     PRIMARY KEY (app_id, token, message_id)
@@ -20,7 +20,8 @@ ALTER TABLE carillon.activity_updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_updates IS
-    'Updates of Live Activities that are not sent yet, a row a token. update_activity, end_activity and publish write it.';
+    'Updates of Live Activities and channels that are not sent yet: a row for each token of each update. '
+    'update_activity, end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
@@ -37,7 +38,7 @@ CREATE TABLE carillon.activity_stamps (
     message_id bigint NOT NULL,
     is_final   boolean NOT NULL,
     due_at     timestamptz NOT NULL,
-    highest    bigint NOT NULL,  -- the highest id of the messages that were ordered: all of them have lost their rows
+    highest    bigint NOT NULL,  -- the highest message id ordered so far: these updates have no rows in activity_updates
     stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
     PRIMARY KEY (app_id, token)
 );
@@ -45,7 +46,7 @@ ALTER TABLE carillon.activity_stamps SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_stamps IS 'The update of each Live Activity that was sent last, a row a token.';
+COMMENT ON TABLE carillon.activity_stamps IS 'The latest update of each token that a worker has sent or is about to send, a row a token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
@@ -70,7 +71,7 @@ BEGIN
     -- then it is the newer one.
     SELECT app, t.token, message, is_end, greatest(due, (
         SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
-        -- 1970 means at once or never, for which no clock of ours counts.
+        -- 'epoch' means at once or never: the update does not expire here.
         nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
 END
@@ -156,8 +157,8 @@ $$;
 -- timestamp at each attempt. Null in place of the list: another worker has taken the claim over.
 --
 -- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
--- seconds, would be further than `lead` ahead of the clock, the newest waits. Were they further ahead than waiting allows, the
--- clock has been set back, and nothing waits.
+-- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
+-- set back, and no update waits.
 --
 -- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update
 -- that was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those
@@ -184,7 +185,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- What is decided by a stamp is decided once.
+    -- Lock the stamps first, so that two workers never order updates of one token at the same time.
     PERFORM FROM carillon.activity_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;

@@ -54,7 +54,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker asks Apple to create. Returns its reference; the id is in channels, or what channel() returns.';
+    'Requests a channel, which a worker asks Apple to create. Returns its reference; the id is in channels, or what '
+    'channel() returns.';
 
 -- Records a channel that was made without request_channel, as in Apple's console.
 CREATE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
@@ -173,7 +174,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.channel IS
-    'Apple''s id of a channel. With wait, waits so long until Apple has created it; null: it is not ready.';
+    'Apple''s id of a channel. With wait, it waits up to that long for Apple to create it. Null: it is not ready.';
 
 -- Requests that a channel be removed. A channel that Apple never made is removed at once.
 CREATE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
@@ -294,7 +295,7 @@ BEGIN
             || coalesce(p.aps, '{}');
         m.stale_date := p.stale_date;
         m.relevance_score := p.relevance_score;
-        -- An update that alerts is for now; others leave the time to the device, and do not count against its budget.
+        -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
         m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
         m.expires_at := p.expires_at;
         m.run_at := p.run_at;
