@@ -16,8 +16,7 @@ package struct DerivedPassword: Sendable {
 
     /// Takes the same time for every wrong password.
     package func matches(_ candidate: String) -> Bool {
-        let other = Self.key(from: candidate, salt: salt)
-        return CRYPTO_memcmp(key, other, key.count) == 0
+        Digest.areSame(key, Self.key(from: candidate, salt: salt))
     }
 
     private static func key(from password: String, salt: [UInt8]) -> [UInt8] {

@@ -28,4 +28,9 @@ package final class Digest {
         digest.add(bytes)
         return digest.finish()
     }
+
+    /// Whether secrets are the same. The time that it takes says nothing about where they differ.
+    package static func areSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
+    }
 }

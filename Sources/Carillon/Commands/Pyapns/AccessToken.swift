@@ -34,7 +34,7 @@ struct AccessToken: Sendable {
     }
 
     private func isSame(_ text: Substring) -> Bool {
-        zip(digest, Self.digest(of: String(text))).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+        Digest.areSame(digest, Self.digest(of: String(text)))
     }
 
     private static func digest(of text: String) -> [UInt8] { Digest.sha256(Array(text.utf8).span.bytes) }

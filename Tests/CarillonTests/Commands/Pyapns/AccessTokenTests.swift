@@ -18,6 +18,12 @@ import Testing
         #expect(try !AccessToken("0123456789abcdef").admits(nil))
     }
 
+    @Test func `no other token is admitted`() throws {
+        let token = try AccessToken("0123456789abcdef")
+        // A comparison that looks at the last byte only admits one of 256.
+        #expect((0..<2000).allSatisfy { !token.admits("Bearer \($0) is another token") })
+    }
+
     @Test func `is read again from its file, and stays while that is of no use`() throws {
         try TemporaryFolder.with { folder in
             let path = try folder.write("token", "0123456789abcdef\n")

@@ -110,6 +110,11 @@ import Testing
         #expect(Set([reader, anna, bert].map(\.formToken)).count == 3)
         #expect(access.isForm(anna.formToken, of: anna) && !access.isForm(bert.formToken, of: anna))
         #expect(!access.isForm(nil, of: anna) && !access.isForm("", of: anna))
+        for place in anna.formToken.indices {
+            var other = anna.formToken
+            other.replaceSubrange(place...place, with: other[place] == "0" ? "1" : "0")
+            #expect(!access.isForm(other, of: anna))
+        }
     }
 
     @Test func `only this machine's own visitors may change without a password, with a cookie`() throws {

@@ -93,8 +93,7 @@ final class WebAccess: Sendable {
 
     /// Whether a form was made for this viewer.
     func isForm(_ token: String?, of viewer: Viewer) -> Bool {
-        let (one, other) = (Array((token ?? "").utf8), Array(viewer.formToken.utf8))
-        return one.count == other.count && zip(one, other).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+        Digest.areSame(Array((token ?? "").utf8), Array(viewer.formToken.utf8))
     }
 
     /// - Parameter name: how the person wants to be named in the record of changes.
