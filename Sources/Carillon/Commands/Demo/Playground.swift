@@ -47,20 +47,8 @@ struct Playground: Sendable {
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
         configuration.answers = try Self.answers.map(AnswerRule.init(parsing:))
-        let settings = configuration
-        do {
-            console.note("Starting a private PostgreSQL ...")
-            let cluster = try await PrivateCluster.start(.fast, on: loop)
-            try await Cleanup.after({ await cluster.stop() }) {
-                let gateway = try APNsSimulator(settings)
-                try await gateway.start()
-                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
-            }
-        } catch  where Task.isCancelled {
-            // Interrupted: everything has been stopped.
-        }
-        console.note("What was started has been stopped.")
-        return .done
+        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
+        return try await stage.run { try await play($0, $1) }
     }
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {

@@ -1,0 +1,28 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+
+/// A private PostgreSQL and a stand-in for APNs, for as long as somebody plays on them. Nothing of them is left.
+struct PrivateStage: Sendable {
+    let configuration: SimulatorConfiguration
+    let console: Console
+    let loop: EventLoop
+
+    /// Returns when it is interrupted, which is its normal end.
+    /// - Parameter play: gets the URL of the database, and the gateway.
+    func run(_ play: @Sendable (String, APNsSimulator) async throws -> Void) async throws -> ExitStatus {
+        do {
+            console.note("Starting a private PostgreSQL ...")
+            let cluster = try await PrivateCluster.start(.fast, on: loop)
+            try await Cleanup.after({ await cluster.stop() }) {
+                let gateway = try APNsSimulator(configuration)
+                try await gateway.start()
+                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
+            }
+        } catch  where Task.isCancelled {
+            // Interrupted: everything has been stopped.
+        }
+        console.note("What was started has been stopped.")
+        return .done
+    }
+}
