@@ -10,7 +10,7 @@ extension PushTypeRules {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Nil: Apple knows no such priority.
-        package init?(_ priority: some BinaryInteger) {
+        package init?(_ priority: Int) {
             switch priority {
             case 10: self = .ten
             case 5: self = .five

@@ -17,9 +17,8 @@ extension [UInt8] {
     package mutating func append(copying bytes: RawSpan) {
         // An empty array must not be written to: all empty arrays of the program share one count.
         guard bytes.byteCount > 0 else { return }
-        append(addingCapacity: bytes.byteCount) { output in
-            for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
-        }
+        // Safe: bytes have no padding, and the span stays alive through the call.
+        unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
     }
 
     /// Lends those bytes.

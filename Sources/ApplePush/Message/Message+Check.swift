@@ -14,7 +14,7 @@ extension APNs.Message {
 
 extension PushTypeRules {
     fileprivate func check(_ message: APNs.Message) throws(PushError) {
-        if let priority = message.priority, Priorities(priority.rawValue).map(priorities.contains) != true {
+        if let priority = message.priority, Priorities(Int(priority.rawValue)).map(priorities.contains) != true {
             throw PushError(
                 .invalidMessage,
                 "Pushes of the type \(name) have the priority \(priorities.text), not \(priority.rawValue)."

@@ -78,10 +78,13 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     public var topicSuffix: String { row.suffix }
 
     /// The largest payload that APNs accepts, in bytes.
-    public var payloadLimit: Int { row.payloadLimit }
+    public var payloadLimit: Int { rules?.payloadLimit ?? row.payloadLimit }
 
     /// The priority of messages that name none; nil: Apple's default, 10, which Apple refuses for `background`.
-    public var defaultPriority: APNs.Priority? { row.priority }
+    public var defaultPriority: APNs.Priority? {
+        guard let rules else { return row.priority }
+        return rules.defaultPriority.map { APNs.Priority(rawValue: $0) }
+    }
 
     /// Whether the type is not one of Apple's eleven.
     public var isCustom: Bool { index >= Self.table.count }
@@ -93,9 +96,9 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     var rules: PushTypeRules? { isCustom ? nil : Self.appleRules[Int(index)] }
 
     /// Whether such a push may have that value of `apns-priority`.
-    package func allows(priority: some BinaryInteger) -> Bool {
+    package func allows(priority: Int16) -> Bool {
         guard let rules else { return true }
-        return PushTypeRules.Priorities(priority).map(rules.priorities.contains) ?? false
+        return PushTypeRules.Priorities(Int(priority)).map(rules.priorities.contains) ?? false
     }
 
     /// The most bytes of a collapse identifier; 0: such a push has none.

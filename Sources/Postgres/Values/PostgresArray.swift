@@ -10,11 +10,15 @@ package struct PostgresArray: Sendable {
         self.type = type
     }
 
+    // Inlinable: the sequences are lazy as a rule, and only the caller knows what their closures do.
+
+    @inlinable
     package init<Value: PostgresValue>(_ values: some Sequence<Value>) {
         self.init(of: Value.type)
         for value in values { append(value) }
     }
 
+    @inlinable
     package init<Value: PostgresValue>(_ values: some Sequence<Value?>) {
         self.init(of: Value.type)
         for value in values { append(value) }

@@ -210,7 +210,7 @@ package struct ClaimedJobs: Sendable {
         let content = contents.isEmpty ? current.content : contents[current.tokens]
         current.tokens += 1
         let form = DeviceToken.Form(token)
-        let id = identity(of: token, form, in: jobs[last].message)
+        let id = Self.identity(of: token, form, in: jobs[last].message, installation)
         guard seen.insert(id) else { return }
         tokens += 1
         if current.hasExpired {
@@ -235,7 +235,12 @@ package struct ClaimedJobs: Sendable {
     }
 
     /// Upper and lower case are the same token, so their pushes have one identity.
-    private func identity(of token: RawSpan, _ form: DeviceToken.Form, in message: Int64) -> PushID {
+    private static func identity(
+        of token: RawSpan,
+        _ form: DeviceToken.Form,
+        in message: Int64,
+        _ installation: (UInt64, UInt64)
+    ) -> PushID {
         guard form == .mixedCase else { return .derived(installation: installation, message: message, token: token) }
         var lower: [UInt8] = []
         lower.append(copying: token)

@@ -51,12 +51,17 @@ extension Settlement {
         arguments.append("again_status", Self.column(returns.lazy.map(\.cause?.status)))
         arguments.append("again_reason", Self.column(returns.lazy.map(\.cause?.reason)))
         arguments.append("unanswered", PostgresArray(unanswered.lazy.map { claim.jobs[Int($0)].message }))
-        arguments.append("ended_status", Self.column(ended.lazy.map(\.lastAttempt?.status)))
-        arguments.append("ended_reason", Self.column(ended.lazy.map(\.lastAttempt?.reason)))
-        arguments.append("part_status", Self.column(parts.lazy.map(\.lastAttempt?.status)))
-        arguments.append("part_reason", Self.column(parts.lazy.map(\.lastAttempt?.reason)))
+        arguments.append("ended_status", Self.column(lastAttempts(of: ended).map { $0?.status }))
+        arguments.append("ended_reason", Self.column(lastAttempts(of: ended).map { $0?.reason }))
+        arguments.append("part_status", Self.column(lastAttempts(of: parts).map { $0?.status }))
+        arguments.append("part_reason", Self.column(lastAttempts(of: parts).map { $0?.reason }))
         appendUniqueIDs(to: &arguments, claim)
         return arguments.parameters
+    }
+
+    /// Empty if there is none.
+    private func lastAttempts(of shares: [Share]) -> [RetryCause?] {
+        lastAttempts.isEmpty ? [] : shares.map { lastAttempts[$0.job] }
     }
 
     private func appendUniqueIDs(to arguments: inout Arguments, _ claim: ClaimedJobs) {

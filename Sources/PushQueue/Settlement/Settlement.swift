@@ -14,8 +14,6 @@ package struct Settlement: Sendable {
         var retried: Int32 = 0
         /// Pushes that have not ended.
         var pending: Int32 = 0
-        /// The cause of the last attempt, if pushes expire before the next.
-        var lastAttempt: RetryCause?
         /// Its message has a row in `unfinished`: the job is a part or a retry, or was settled in part.
         var isKnown = false
 
@@ -128,6 +126,8 @@ package struct Settlement: Sendable {
     private(set) var unanswered: [Int32] = []
     /// None, unless the app keeps unique ids.
     private(set) var identified: [Identified] = []
+    /// By job: the cause of the last attempt of pushes that expire before the next.
+    private(set) var lastAttempts: [Int32: RetryCause] = [:]
     package private(set) var tally = Tally()
     package private(set) var retryCauses = RetryCauses()
     private(set) var topicRefusals: [TopicRefusal] = []
@@ -275,7 +275,7 @@ package struct Settlement: Sendable {
             let wait = policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
             if let end = job.deadline, microseconds(after: wait) >= end {
                 share.expired += Int32(retries.count)
-                share.lastAttempt = retryCauses.mostFrequent
+                lastAttempts[share.job] = retryCauses.mostFrequent
                 retries = []
             }
             delay = Int32(
