@@ -1,4 +1,5 @@
-DROP TABLE carillon.schema_migrations, carillon.installation;
+DROP FUNCTION carillon.record_of_person, carillon.record_change, carillon.act_as;
+DROP TABLE carillon.audit, carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 
 -- A role that another database uses, or that another owner made, stays. PostgreSQL reports a role that is dropped at

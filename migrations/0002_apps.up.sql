@@ -240,6 +240,62 @@ $$;
 
 CREATE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
 
+-- What of an app is recorded. The rest is written by workers, or derived.
+CREATE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,paused,paused_reason,is_guarded,created_at,updated_at}'::text[]
+        || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
+            'gateway_ca', 'SHA-256 ' || encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'))
+$$;
+
+-- Records what was changed of an app, however it was changed. What workers note there is no change.
+CREATE FUNCTION carillon.app_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
+    after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
+    changed jsonb;
+BEGIN
+    IF TG_OP <> 'UPDATE' THEN
+        SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
+        WHERE v.key <> 'name' AND v.value <> 'false';
+        PERFORM carillon.record_change(CASE TG_OP WHEN 'INSERT' THEN 'add app' ELSE 'remove app' END,
+            (before || after) ->> 'name', changed);
+        RETURN NULL;
+    END IF;
+    IF OLD.paused <> NEW.paused THEN
+        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name,
+            jsonb_build_object('reason', NEW.paused_reason, 'paused_reason', CASE WHEN OLD.paused THEN OLD.paused_reason END));
+    END IF;
+    SELECT jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key) INTO changed
+    FROM jsonb_object_keys(before || after) AS k(key) WHERE before -> k.key IS DISTINCT FROM after -> k.key;
+    IF changed IS NOT NULL THEN
+        PERFORM carillon.record_change('set app', NEW.name, changed);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
+EXECUTE FUNCTION carillon.app_recorded();
+
+-- Never what is in a credential.
+CREATE FUNCTION carillon.certificate_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' OR (OLD.name, OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
+        IS DISTINCT FROM (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    THEN
+        PERFORM carillon.record_change(
+            CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
+            jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
+                'credential_before', CASE WHEN OLD.name <> NEW.name THEN OLD.name END));
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
+EXECUTE FUNCTION carillon.certificate_recorded();
+
 -- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
 -- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
 -- has set, even within functions that run as their owner.

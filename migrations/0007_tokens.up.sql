@@ -346,6 +346,7 @@ BEGIN
         watch_tokens.app_column)
     ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
         updated_column = excluded.updated_column, app_column = excluded.app_column, last_error = NULL;
+    PERFORM carillon.record_change('watch table', watch_tokens.app, jsonb_build_object('table', watch_tokens.relation));
 
     IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
         OR NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'DELETE')
@@ -385,6 +386,9 @@ BEGIN
     END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
+    IF FOUND THEN
+        PERFORM carillon.record_change('unwatch table', unwatch_tokens.app, jsonb_build_object('table', unwatch_tokens.relation));
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from that table.';

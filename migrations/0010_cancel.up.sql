@@ -279,6 +279,9 @@ BEGIN
             target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
+        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
+            'messages', cardinality(target.whole || target.cut), 'jobs', cardinality(taken)));
     END LOOP;
     RETURN jobs;
 END

@@ -169,6 +169,7 @@ DECLARE
     refusal carillon.refusal;
     horizon timestamptz;
     target record;
+    again bigint;
     pushes bigint := 0;
 BEGIN
     IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
@@ -216,15 +217,22 @@ BEGIN
         ORDER BY app_id
     LOOP
         CONTINUE WHEN target.app_id <> ALL (chosen);
-        pushes := pushes + carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
+        again := carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
             include_unknown, include_delivered);
+        pushes := pushes + again;
+        IF again > 0 THEN
+            PERFORM carillon.record_change('requeue', (SELECT a.name FROM carillon.apps a WHERE a.id = target.app_id),
+                jsonb_build_object('reason', requeue_failures.reason, 'pushes', again, 'since', since,
+                    'message_id', requeue_failures.message_id, 'include_unknown', nullif(include_unknown, false),
+                    'include_delivered', nullif(include_delivered, false)));
+        END IF;
     END LOOP;
     RETURN pushes;
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
     'Enqueues failed pushes again, once, as new messages: those of an app, for a reason, within an interval, of a '
-    'message. Returns their number; 0: none matches, or all were requeued before. With none of these it requeues all if '
+    'message. Recorded in audit. Returns their number; 0: none matches, or all were requeued before. With none of these it requeues all if '
     'everything is true, and otherwise raises an error with their number.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (17, 'requeue');

@@ -169,6 +169,7 @@ BEGIN
                 ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
                     target.environment) END,
             target.name);
+        PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
         ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,

@@ -50,6 +50,10 @@ BEGIN
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
         created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
     WHERE c.state IN ('failed', 'missing');
+    IF FOUND THEN
+        PERFORM carillon.record_of_person('request channel', target.id,
+            jsonb_build_object('reference', reference, 'policy', policy));
+    END IF;
     RETURN reference;
 END
 $$;
@@ -92,6 +96,8 @@ BEGIN
     END IF;
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
+    PERFORM carillon.record_of_person('record channel', target,
+        jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
     DELETE FROM carillon.stray_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
 END
 $$;
@@ -194,6 +200,8 @@ BEGIN
         -- A request that is under way ends first.
         next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
+    PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
+        jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id));
 END
 $$;
 COMMENT ON FUNCTION carillon.remove_channel IS

@@ -55,20 +55,20 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
     refusal carillon.refusal;
-    found pg_roles;
+    known pg_roles;
     wider text;
 BEGIN
-    SELECT r.* INTO found FROM pg_roles r WHERE r.rolname = role;
+    SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
         SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
-    WHERE pg_has_role(found.oid, g.name, 'MEMBER') LIMIT 1;
+    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(app);
-    ELSIF found.oid IS NULL THEN
+    ELSIF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
             format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
-    ELSIF found.rolsuper OR found.rolbypassrls THEN
+    ELSIF known.rolsuper OR known.rolbypassrls THEN
         refusal := carillon.refusal('role', 'a role that can be limited to one app',
             quote_literal(role) || ', which bypasses row security', 'Let the app log in as a role without such rights.');
     ELSIF wider IS NOT NULL THEN
@@ -81,7 +81,10 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     PERFORM carillon.enforce_isolation(true);
-    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, found.oid) ON CONFLICT DO NOTHING;
+    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
+    END IF;
     BEGIN
         EXECUTE format('GRANT carillon_tenant TO %I', role);
     EXCEPTION
@@ -120,6 +123,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
+    PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
         WHERE o.rolname = unisolate_app.role)
     THEN

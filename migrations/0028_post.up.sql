@@ -98,7 +98,8 @@ BEGIN
     m.is_strict := true;
     m.lane := coalesce(m.lane, 0);
     id := carillon.submit(m, false);
-    PERFORM carillon.record_change(actor, 'send test', app,
+    PERFORM carillon.act_as(actor);
+    PERFORM carillon.record_change('send test', app,
         jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
     RETURN id;
 END
@@ -138,7 +139,8 @@ BEGIN
         PERFORM carillon.refuse(refusal);
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
-    PERFORM carillon.record_change(actor, 'make token', target.name, jsonb_build_object('name', name));
+    PERFORM carillon.act_as(actor);
+    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
     RETURN token;
 END
 $$;
@@ -151,7 +153,11 @@ DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
 BEGIN
     DELETE FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = remove_api_token.name;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
+    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';

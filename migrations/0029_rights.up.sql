@@ -69,7 +69,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.reap, carillon.reap_all, carillon.reapable,
     carillon.maintain_step, carillon.maintain, carillon.default_partition_rows,
     carillon.take_channels, carillon.channel_made, carillon.channel_failed, carillon.channel_gone, carillon.channels_listed,
-    carillon.request_channel, carillon.channel, carillon.remove_channel, carillon.record_channel, carillon.token_text
+    carillon.request_channel, carillon.channel, carillon.remove_channel, carillon.record_channel, carillon.token_text, carillon.record_of_person
 TO carillon_worker;
 
 -- carillon_reader is for dashboards.

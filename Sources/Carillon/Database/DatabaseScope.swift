@@ -34,6 +34,7 @@ enum DatabaseScope {
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
         let database = database ?? invocation.settings.database
+        let settings = kind == .writable ? settings.with(Author.settings) : settings
         let name = "carillon " + invocation.command.words.joined(separator: " ")
         return try await with(database, on: loop, application: name, to: kind, settings: settings) { connection in
             let process = connection.backendProcessID

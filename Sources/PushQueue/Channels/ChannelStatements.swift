@@ -45,6 +45,9 @@ enum ChannelStatements {
 
     static let forget = Statement(
         "forget_stray",
-        "DELETE FROM carillon.stray_channels s WHERE s.app_id = $1 AND s.channel_id = $2"
+        """
+        WITH gone AS (DELETE FROM carillon.stray_channels s WHERE s.app_id = $1 AND s.channel_id = $2 RETURNING s.*)
+        SELECT carillon.record_of_person('remove channel', g.app_id, jsonb_build_object('channel_id', g.channel_id)) FROM gone g
+        """
     )
 }

@@ -71,7 +71,9 @@ struct PyapnsService: Sendable {
 
 extension ServiceDatabase.Group {
     /// Clients wait for 20 seconds.
-    private static let settings = DatabaseScope.settings.with(["lock_timeout": "5s", "statement_timeout": "15s"])
+    private static let settings = DatabaseScope.settings.with([
+        "lock_timeout": "5s", "statement_timeout": "15s", "carillon.source": "pyapns",
+    ])
 
     fileprivate static let small = ServiceDatabase.Group(name: "small", connections: 4, settings: settings)
     /// Its calls may take seconds, in which no small one waits for them.

@@ -16,7 +16,9 @@ struct WebDatabase: Sendable {
     private static let changing = ServiceDatabase.Group(
         name: "changing",
         connections: 2,
-        settings: DatabaseScope.settings.with(["lock_timeout": "3s", "statement_timeout": "20s"])
+        settings: DatabaseScope.settings.with([
+            "lock_timeout": "3s", "statement_timeout": "20s", "carillon.source": "dashboard",
+        ])
     )
 
     private let service: ServiceDatabase

@@ -85,8 +85,8 @@ struct BrowserTests {
                 SELECT 9000 + n, 1, '{aa}', '{}', now() + interval '1 minute', 2, t, t FROM hostile;
                 INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
                 SELECT 1, t, 1, 'failed', t FROM hostile;
-                INSERT INTO carillon.audit (actor, action, app, details)
-                SELECT t, 'pause', t, jsonb_build_object('reason', t) FROM hostile;
+                INSERT INTO carillon.audit (actor, source, action, app, details)
+                SELECT t, t, 'pause', t, jsonb_build_object('reason', t) FROM hostile;
                 INSERT INTO carillon.workers (name, host, lease_until) SELECT t, t, now() FROM hostile
                 """
             )
@@ -156,10 +156,10 @@ struct BrowserTests {
 
             try await browser.open(root + "/changes")
             let sight = try await browser.sight
-            for action in ["pause", "resume", "set limits", "cancel", "requeue", "dismiss", "send test"] {
+            for action in ["pause", "resume", "set app", "cancel", "requeue", "dismiss", "send test"] {
                 #expect(sight.contains(action), "\(action)")
             }
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit") == 7)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 7)
         }
     }
 

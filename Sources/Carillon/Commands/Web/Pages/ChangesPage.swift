@@ -9,14 +9,14 @@ struct ChangesQuery {
     private static let all = Statement(
         "web_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.action, c.app, c.details::json AS details FROM carillon.audit c
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details FROM carillon.audit c
         WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2
         """
     )
     private static let ofApp = Statement(
         "web_app_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.action, c.app, c.details::json AS details FROM carillon.audit c
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details FROM carillon.audit c
         WHERE c.app = $3 AND c.id < $1 ORDER BY c.id DESC LIMIT $2
         """
     )
@@ -57,6 +57,7 @@ struct Change: RowReadable, JSONConvertible {
     let at: Moment
     let actor: String
     let login: String
+    let source: String
     let action: String
     let app: String?
     /// JSON.
@@ -67,6 +68,7 @@ struct Change: RowReadable, JSONConvertible {
         at = Moment(try rows.timestamp(row, "at"))
         actor = try rows.string(row, "actor")
         login = try rows.string(row, "login")
+        source = try rows.string(row, "source")
         action = try rows.string(row, "action")
         app = try rows.stringIfPresent(row, "app")
         details = try rows.string(row, "details")
@@ -74,8 +76,8 @@ struct Change: RowReadable, JSONConvertible {
 
     var json: JSONValue {
         [
-            "id": id, "at": at, "actor": actor, "login": login, "action": action, "app": app,
-            "details": JSONValue.json(details),
+            "id": id, "at": at, "actor": actor, "login": login, "source": source, "action": action,
+            "app": app, "details": JSONValue.json(details),
         ]
     }
 
@@ -91,7 +93,7 @@ struct Change: RowReadable, JSONConvertible {
             + [
                 .text("What") { HTML($0.action) },
                 .text("Details") { change in HTML(.code, .class("details")) { change.details } },
-                .text("Login") { HTML($0.login) },
+                .text("From") { HTML($0.source) }, .text("Login") { HTML($0.login) },
             ]
         return DataTable(caption, changes, columns).html
     }
@@ -114,7 +116,8 @@ struct ChangesView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "What people changed here, or with the functions for operators. Commands of the owner of the schema are not recorded."
+            "Every change of an app, a credential or a channel, wherever it was made, and what people cancelled, requeued, "
+            "dismissed or tested."
         }
         if changes.isEmpty {
             HTML(.p) { "Nothing was changed yet." }
