@@ -5,7 +5,12 @@ extension Exchange {
 
     /// The request as libmicrohttpd has it, on its thread. Nil if its query is not valid: libmicrohttpd decodes nothing, see
     /// `WebServer`, except that it has turned each plus sign into a space.
-    static func request(_ connection: OpaquePointer, method: String, path: String, body: [UInt8]) -> Request? {
+    static func request(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        body: [UInt8]
+    ) -> Request? {
         var query: Fields = []
         for field in fields(of: connection, .GET_ARGUMENT_KIND) {
             guard let name = PercentCode.decode(field.name), let value = PercentCode.decode(field.value) else {
@@ -13,9 +18,28 @@ extension Exchange {
             }
             query.append((name, value))
         }
-        return Request(
-            method: method,
-            path: path,
+        return request(connection, method, path, query: query, body: body)
+    }
+
+    /// A request that is refused, which may have no valid query and no body yet.
+    static func head(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>
+    ) -> Request {
+        request(connection, method, path, query: [], body: [])
+    }
+
+    private static func request(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        query: Fields,
+        body: [UInt8]
+    ) -> Request {
+        Request(
+            method: String(cString: method),
+            path: String(cString: path),
             query: query,
             headers: fields(of: connection, .HEADER_KIND),
             body: body,

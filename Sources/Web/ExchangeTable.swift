@@ -9,7 +9,7 @@ final class ExchangeTable: Sendable {
         /// Requests that libmicrohttpd has begun to read and whose response is not sent yet.
         var open = 0
         var idle: (@Sendable () -> Void)?
-        var underWay: [ObjectIdentifier: Exchange] = [:]
+        var underWay: [ObjectIdentifier: (exchange: Exchange, request: Request)] = [:]
         /// Those that may still be open.
         var streams: [ResponseStream] = []
     }
@@ -17,7 +17,7 @@ final class ExchangeTable: Sendable {
     let limits: Limits
     private let routes: RouteTable
     private let admission: WebServer.Admission?
-    private let refusals: Refusals
+    private let refusing: Refusal.Writing
     private let observer: (@Sendable (WebEvent) -> Void)?
     private let work = Mutex(Work())
     private let connections: Mutex<ConnectionTable>
@@ -26,13 +26,13 @@ final class ExchangeTable: Sendable {
         _ routes: RouteTable,
         _ limits: Limits,
         _ admission: WebServer.Admission?,
-        _ refusals: Refusals,
+        _ refusing: @escaping Refusal.Writing,
         _ observer: (@Sendable (WebEvent) -> Void)?
     ) {
         self.routes = routes
         self.limits = limits
         self.admission = admission
-        self.refusals = refusals
+        self.refusing = refusing
         self.observer = observer
         connections = Mutex(ConnectionTable(limit: limits.connections))
     }
@@ -51,15 +51,16 @@ final class ExchangeTable: Sendable {
         // Still kept by the slot, since the request is not over.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
-        guard uploaded.isEmpty else { return receive(uploaded, of: exchange) }
+        guard uploaded.isEmpty else {
+            return receive(uploaded, of: exchange) { refuse(.tooLarge, connection, method, path) }
+        }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
-        let (method, path) = (String(cString: method), String(cString: path))
-        switch routes.match(method: method, path: path) {
-        case .refused(let response):
-            return response.queue(on: connection)
+        switch routes.match(method: String(cString: method), path: String(cString: path)) {
+        case .refused(let refusal):
+            return refuse(refusal, connection, method, path).queue(on: connection)
         case .found(let handler, let parameters):
-            guard let request = Exchange.request(connection, method: method, path: path, body: exchange.body) else {
-                return Self.malformed.queue(on: connection)
+            guard let request = Exchange.request(connection, method, path, body: exchange.body) else {
+                return refuse(.malformed, connection, method, path).queue(on: connection)
             }
             connections.withLock { $0.began(ConnectionTable.ID(bitPattern: connection)) }
             handle(request.with(parameters), exchange, handler)
@@ -88,7 +89,7 @@ final class ExchangeTable: Sendable {
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
         var refusal = refusal(of: connection, method, path)
         if refusal == nil, announced > limits.bodyBytes {
-            refusal = refusals.tooLarge
+            refusal = refuse(.tooLarge, connection, method, path)
             observer?(.bodyRefused)
         }
         // A client that waits for 100 Continue reads the response before it sends the body.
@@ -100,10 +101,14 @@ final class ExchangeTable: Sendable {
         return .YES
     }
 
-    private func receive(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> MHD_Result {
+    private func receive(
+        _ bytes: UnsafeRawBufferPointer,
+        of exchange: Exchange,
+        refusal: () -> Response
+    ) -> MHD_Result {
         exchange.append(bytes)
         if exchange.refusal == nil, exchange.received > limits.bodyBytes {
-            exchange.refuse(refusals.tooLarge)
+            exchange.refuse(refusal())
             observer?(.bodyRefused)
         }
         // In the middle of a body no response is possible, so the client is disconnected.
@@ -177,10 +182,8 @@ final class ExchangeTable: Sendable {
         }
         // libmicrohttpd aborts the process if it is stopped while a connection is suspended.
         for stream in streams { stream.close() }
-        for exchange in left { exchange.answer(refusals.interrupted) }
+        for (exchange, request) in left { exchange.answer(refusing(.interrupted, request)) }
     }
-
-    private static let malformed = Response(text: "The address is not valid percent-encoded UTF-8.\n", status: 400)
 
     private static func header(_ name: String, of connection: OpaquePointer) -> String? {
         MHD_lookup_connection_value(connection, .HEADER_KIND, name).map { String(cString: $0) }
@@ -192,21 +195,29 @@ final class ExchangeTable: Sendable {
         _ path: UnsafePointer<CChar>
     ) -> Response? {
         guard let admission else { return nil }
-        let (method, path) = (String(cString: method), String(cString: path))
-        guard let request = Exchange.request(connection, method: method, path: path, body: []) else {
-            return Self.malformed
+        guard let request = Exchange.request(connection, method, path, body: []) else {
+            return refuse(.malformed, connection, method, path)
         }
         return admission(request)
+    }
+
+    private func refuse(
+        _ refusal: Refusal,
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>
+    ) -> Response {
+        refusing(refusal, Exchange.head(connection, method, path))
     }
 
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {
         // Suspended first: once it is listed, it may be answered at any moment.
         exchange.suspend()
         let isOpen = self.work.withLock { work in
-            if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = exchange }
+            if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = (exchange, request) }
             return !work.isClosed
         }
-        guard isOpen else { return exchange.answer(refusals.stopping) }
+        guard isOpen else { return exchange.answer(refusing(.stopping, request)) }
         let task = Task {
             exchange.answer(await handler(request))
             // Listed last: `close` waits for the exchanges that it finds here.

@@ -3,7 +3,7 @@ struct RouteTable: Sendable {
     enum Match {
         /// With the values of the path's parameters.
         case found(Route.Handler, [String: String])
-        case refused(Response)
+        case refused(Refusal)
     }
 
     private typealias Entry = (pattern: PathPattern, handlers: [Method: Route.Handler])
@@ -27,16 +27,12 @@ struct RouteTable: Sendable {
             }
             return .refused(Self.refusal(allowing: entry.handlers))
         }
-        return .refused(Response(text: "There is nothing at this path.\n", status: 404))
+        return .refused(.unknownPath)
     }
 
-    private static func refusal(allowing handlers: [Method: Route.Handler]) -> Response {
+    private static func refusal(allowing handlers: [Method: Route.Handler]) -> Refusal {
         let allowed = (handlers.keys.map(\.rawValue) + (handlers[.get] == nil ? [] : ["HEAD"])).sorted()
             .joined(separator: ", ")
-        return Response(
-            status: 405,
-            headers: [("Allow", allowed), ("Content-Type", "text/plain; charset=utf-8")],
-            body: Array("This path takes \(allowed).\n".utf8)
-        )
+        return .wrongMethod(allowed: allowed)
     }
 }

@@ -22,19 +22,21 @@ package final class WebServer: Sendable {
     ///
     /// - Parameters:
     ///   - admission: judges a request by its headers, before its body is kept. What it returns is the response.
+    ///   - refusing: writes the response to a request that reaches no handler. Of a request whose address or body is refused, it
+    ///     has no query and no body.
     ///   - observer: must return at once.
     package init(
         host: String,
         port: UInt16,
         limits: Limits = Limits(),
         admission: Admission? = nil,
-        refusals: Refusals = Refusals(),
+        refusing: @escaping Refusal.Writing = { refusal, _ in refusal.response },
         observer: (@Sendable (WebEvent) -> Void)? = nil,
         routes: [Route]
     ) {
         self.host = host
         wantedPort = port
-        exchanges = ExchangeTable(RouteTable(routes), limits, admission, refusals, observer)
+        exchanges = ExchangeTable(RouteTable(routes), limits, admission, refusing, observer)
     }
 
     deinit { stop() }

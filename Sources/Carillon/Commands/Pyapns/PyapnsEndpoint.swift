@@ -22,7 +22,7 @@ struct PyapnsEndpoint: Sendable {
             port: port,
             limits: limits,
             admission: { refusal(of: $0) },
-            refusals: Self.refusals,
+            refusing: Self.refusing,
             observer: { [log] in log.tell($0) },
             routes: Self.paths.map { path in
                 Route(.post, path) { request in
@@ -37,29 +37,31 @@ struct PyapnsEndpoint: Sendable {
     }
 
     /// Faults, since clients show only the status of other responses.
-    private static var refusals: Refusals {
-        var refusals = Refusals()
-        refusals.tooLarge = response(
-            .failure(
-                XMLRPCFault(
-                    .refused,
-                    "A call may have \(bodyBytes.grouped) bytes at most, so nothing was enqueued: send fewer "
-                        + "notifications in each call."
+    private static let refusing: Refusal.Writing = { refusal, _ in
+        switch refusal.cause {
+        case .tooLarge:
+            response(
+                .failure(
+                    XMLRPCFault(
+                        .refused,
+                        "A call may have \(bodyBytes.grouped) bytes at most, so nothing was enqueued: send fewer "
+                            + "notifications in each call."
+                    )
                 )
             )
-        )
-        refusals.stopping = response(
-            .failure(
-                XMLRPCFault(
-                    .unavailable,
-                    "carillon pyapns is stopping. The call had no effect: call again in a moment."
+        case .stopping:
+            response(
+                .failure(
+                    XMLRPCFault(
+                        .unavailable,
+                        "carillon pyapns is stopping. The call had no effect: call again in a moment."
+                    )
                 )
             )
-        )
-        refusals.interrupted = response(
-            .failure(XMLRPCFault(.unavailable, "carillon pyapns is stopping. \(XMLRPCFault.doubt)"))
-        )
-        return refusals
+        case .interrupted:
+            response(.failure(XMLRPCFault(.unavailable, "carillon pyapns is stopping. \(XMLRPCFault.doubt)")))
+        case .malformed, .unknownPath, .wrongMethod: refusal.response
+        }
     }
 
     private func refusal(of request: Request) -> Response? {

@@ -37,6 +37,7 @@ struct Dashboard: Sendable {
             port: address.port,
             limits: limits,
             admission: { access.refusal(of: $0) },
+            refusing: ProblemDocument.writing,
             routes: pages.map(route) + actions + LoginRoutes(access: access).routes + Assets.all.map(\.route)
                 + [MessagePost(database: database).route, Route(.get, "/live") { await live.answer($0) }]
         )
@@ -140,26 +141,28 @@ struct Dashboard: Sendable {
                 return Response.redirect(to: notice.added(to: link))
             }
         } catch let error as PageError {
-            let view = TroubleView(sentence: error.sentence, hint: error.hint, isPassing: false)
-            return answer(view, to: request, viewer, status: error.status)
+            let trouble = TroubleView(error.status, sentence: error.sentence, hint: error.hint)
+            return answer(trouble, to: request, viewer)
         } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
-            let view = TroubleView(
-                sentence: error.message.asSentence,
-                hint: error.hint?.asSentence,
-                isPassing: false
-            )
-            return answer(view, to: request, viewer, status: 400)
+            let trouble = TroubleView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
+            return answer(trouble, to: request, viewer)
         } catch {
             let trouble = CommandError(explaining: error)
             log.debug("A request could not be answered.", ["path": request.path, "error": trouble.sentence])
             let isReading = request.method != "POST"
-            let view = TroubleView(explaining: trouble, isReading: isReading)
-            return answer(view, to: request, viewer, status: 503)
+            return answer(TroubleView(explaining: trouble, isReading: isReading), to: request, viewer)
         }
     }
 
-    private func answer(_ view: any PageView, to request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
-        if request.wantsJSON { return Response(json: view.json.text + "\n", status: status) }
+    private func answer(_ trouble: TroubleView, to request: Request, _ viewer: Viewer) -> Response {
+        request.wantsJSON ? trouble.document.response : page(trouble, for: request, viewer, status: trouble.status)
+    }
+
+    private func answer(_ view: any PageView, to request: Request, _ viewer: Viewer) -> Response {
+        request.wantsJSON ? Response(json: view.json.text + "\n") : page(view, for: request, viewer)
+    }
+
+    private func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
         let frame = PageFrame(view: view, viewer: viewer, notice: Notice(request))
         let response = Response(page: frame.html, status: status)
         return viewer.newCookie.map { response.adding("Set-Cookie", $0) } ?? response

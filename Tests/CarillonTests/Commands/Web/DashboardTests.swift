@@ -218,7 +218,7 @@ import Testing
             let trouble = await client.get("/")
             #expect(trouble.body.contains("There is nothing to show") && trouble.body.contains("data-every=\"5\""))
             let json = await client.get("/", json: true)
-            #expect(json.status == "503" && json.body.contains("\"error\":\"") && !json.body.contains("user="))
+            #expect(json.status == "503" && json.body.contains("\"detail\":\"") && !json.body.contains("user="))
             try await shop.database.run("ALTER ROLE \(login) LOGIN")
             #expect(await client.get("/").status == "200")
             // A connection that was lost without a request in between is not noticed by anybody.

@@ -21,10 +21,8 @@ struct LoginRoutes: Sendable {
     /// The answer to a request without a session.
     static func challenge(_ request: Request) -> Response {
         if request.wantsJSON {
-            let answer: JSONValue = [
-                "error": "Log in first.", "hint": "POST the password to /login, and send the cookie.",
-            ]
-            return Response(json: answer.text + "\n", status: 401)
+            let hint = "POST the password to /login, and send the cookie."
+            return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
         }
         var link = Link(sent: request.path) ?? Link()
         for (name, value) in request.query { link = link.with(name, value) }
@@ -35,18 +33,24 @@ struct LoginRoutes: Sendable {
         let fields = FormFields.read(request.body) ?? []
         let next = Self.next(fields.first { $0.name == "next" }?.value)
         guard let password = fields.first(where: { $0.name == "password" })?.value else {
-            return Self.page(next: next, complaint: "Give the password.", status: 400)
+            return Self.refusal(of: request, next, 400, "Give the password.")
         }
         let name = fields.first { $0.name == "name" }?.value.withoutBlanks.prefix(60)
         switch access.logIn(with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
         case .accepted(let id):
             return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
         case .wrong:
-            return Self.page(next: next, complaint: "This is not the password.", status: 403)
+            return Self.refusal(of: request, next, 403, "This is not the password.")
         case .tooMany:
-            return Self.page(next: next, complaint: "There were too many attempts: wait a few seconds.", status: 429)
+            return Self.refusal(of: request, next, 429, "There were too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")
         }
+    }
+
+    private static func refusal(of request: Request, _ next: Link, _ status: Int, _ complaint: String) -> Response {
+        request.wantsJSON
+            ? ProblemDocument(status: status, detail: complaint).response
+            : page(next: next, complaint: complaint, status: status)
     }
 
     private static func next(_ text: String?) -> Link { text.flatMap { Link(sent: $0) } ?? Link() }

@@ -50,14 +50,18 @@ final class WebAccess: Sendable {
         // A page of another site can make a browser on this machine send requests here, under a name that its owner has
         // pointed at this machine. Such a request has that name.
         if !rules.needsSession, !isFromProxy, !isLocal(request.header("Host")) {
-            return Response(text: "Without a password, this server is called localhost or 127.0.0.1.\n", status: 403)
+            return ProblemDocument.refusal(
+                of: request,
+                403,
+                "Without a password, this server is called localhost or 127.0.0.1."
+            )
         }
         guard request.method == "POST" else { return nil }
         let hosts = [request.header("Host"), isFromProxy ? request.header("X-Forwarded-Host") : nil].compactMap { $0 }
         if let origin = request.header("Origin"),
             !hosts.contains(where: { origin == "http://" + $0 || origin == "https://" + $0 })
         {
-            return Response(text: "Forms of other sites are not taken.\n", status: 403)
+            return ProblemDocument.refusal(of: request, 403, "Forms of other sites are not taken.")
         }
         return nil
     }

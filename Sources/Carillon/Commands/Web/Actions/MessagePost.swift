@@ -17,7 +17,6 @@ struct MessagePost: Sendable {
 
     private struct Problem: Error {
         let status: Int
-        let title: String
         let detail: String
         var hint: String?
     }
@@ -36,23 +35,21 @@ struct MessagePost: Sendable {
         guard let token = Self.token(of: request) else {
             throw Problem(
                 status: 401,
-                title: "No token",
                 detail: "Send 'Authorization: Bearer TOKEN'.",
                 hint: "The owner of the schema makes a token with carillon.make_api_token."
             )
         }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
         guard type == "application/json" else {
-            throw Problem(status: 415, title: "Wrong content type", detail: "The body is application/json.")
+            throw Problem(status: 415, detail: "The body is application/json.")
         }
         guard let body = String(validating: request.body, as: UTF8.self) else {
-            throw Problem(status: 400, title: "Not UTF-8", detail: "The body is not valid UTF-8.")
+            throw Problem(status: 400, detail: "The body is not valid UTF-8.")
         }
         let key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
             throw Problem(
                 status: 400,
-                title: "Bad Idempotency-Key",
                 detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
             )
         }
@@ -72,18 +69,10 @@ struct MessagePost: Sendable {
         return String(words[1])
     }
 
-    /// A problem document (RFC 9457).
     private static func response(to error: any Error) -> Response {
         let problem = problem(error)
-        let document: JSONValue = [
-            "type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail,
-            "hint": problem.hint,
-        ]
-        let response = Response(
-            text: document.text + "\n",
-            status: problem.status,
-            contentType: "application/problem+json"
-        )
+        let document = ProblemDocument(status: problem.status, detail: problem.detail, hint: problem.hint)
+        let response = document.response
         return problem.status == 401 ? response.adding("WWW-Authenticate", "Bearer") : response
     }
 
@@ -93,17 +82,16 @@ struct MessagePost: Sendable {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {
-                return Problem(status: 401, title: "Unknown token", detail: detail, hint: hint)
+                return Problem(status: 401, detail: detail, hint: hint)
             }
             if state.hasPrefix("22") || SQLState.badArgument.contains(state) {
-                return Problem(status: 400, title: "Refused", detail: detail, hint: hint)
+                return Problem(status: 400, detail: detail, hint: hint)
             }
         }
         let trouble = CommandError(explaining: error)
         let redactor = Redactor()
         return Problem(
             status: 503,
-            title: "Not enqueued, or not known to be",
             detail: redactor.clean(trouble.sentence),
             hint: trouble.lacksRights
                 ? "POST /messages takes the role carillon_operator: GRANT it TO the login of 'carillon web'."

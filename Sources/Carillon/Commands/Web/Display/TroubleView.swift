@@ -2,20 +2,24 @@ import CarillonWeb
 
 /// Why there is nothing to show.
 struct TroubleView: PageView {
+    let status: Int
     let sentence: String
     let hint: String?
     /// It may be over at the next look.
     let isPassing: Bool
 
-    init(sentence: String, hint: String?, isPassing: Bool) {
+    /// - Parameter status: of the response.
+    init(_ status: Int, sentence: String, hint: String?) {
+        self.status = status
         self.sentence = sentence
         self.hint = hint
-        self.isPassing = isPassing
+        isPassing = false
     }
 
     /// Messages of PostgreSQL and libpq may repeat a connection string.
     init(explaining error: CommandError, isReading: Bool = true) {
         let redactor = Redactor()
+        status = 503
         sentence = redactor.clean(error.sentence)
         hint =
             error.lacksRights
@@ -38,5 +42,6 @@ struct TroubleView: PageView {
         }
     }
 
-    var json: JSONValue { ["error": sentence, "hint": hint] }
+    var document: ProblemDocument { ProblemDocument(status: status, detail: sentence, hint: hint) }
+    var json: JSONValue { document.json }
 }

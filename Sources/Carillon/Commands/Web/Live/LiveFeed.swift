@@ -28,17 +28,17 @@ final class LiveFeed: Sendable {
 
     func answer(_ request: Request) async -> Response {
         guard let page = request.parameter("page").flatMap({ Link(sent: $0) }) else {
-            return Response(text: "'page' is the address of a page.\n", status: 400)
+            return ProblemDocument.refusal(of: request, 400, "'page' is the address of a page.")
         }
         let wanted = page.request(like: request)
         guard let first = await look(wanted) else {
-            return Response(text: "There is nothing to show at this address.\n", status: 404)
+            return ProblemDocument.refusal(of: request, 404, "There is nothing to show at this address.")
         }
         guard first.view.refreshInterval != nil else {
-            return Response(text: "This page does not change by itself.\n", status: 404)
+            return ProblemDocument.refusal(of: request, 404, "This page does not change by itself.")
         }
         guard openCount < Self.limit else {
-            return Response(text: "Too many pages are live: look again by yourself.\n", status: 503)
+            return ProblemDocument.refusal(of: request, 503, "Too many pages are live: look again by yourself.")
                 .adding("Retry-After", "30")
         }
         return Response(

@@ -1,0 +1,53 @@
+/// A request that reaches no handler, and why.
+package struct Refusal: Sendable {
+    package enum Cause: Sendable {
+        /// Its address is not valid percent-encoded UTF-8.
+        case malformed
+        case unknownPath
+        case wrongMethod
+        case tooLarge
+        /// The server is stopping, and the handler was not called.
+        case stopping
+        /// The server is stopping, and did not wait for the handler.
+        case interrupted
+    }
+
+    package typealias Writing = @Sendable (Refusal, Request) -> Response
+
+    package let cause: Cause
+    package let status: Int
+    /// A sentence.
+    package let detail: String
+    private let headers: [(name: String, value: String)]
+
+    private init(
+        _ cause: Cause,
+        _ status: Int,
+        _ detail: String,
+        headers: [(name: String, value: String)] = []
+    ) {
+        self.cause = cause
+        self.status = status
+        self.detail = detail
+        self.headers = headers
+    }
+
+    static let malformed = Refusal(.malformed, 400, "The address is not valid percent-encoded UTF-8.")
+    static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")
+    static let tooLarge = Refusal(.tooLarge, 413, "The request's body is too large.")
+    static let stopping = Refusal(.stopping, 503, "This server is stopping.")
+    static let interrupted = Refusal(.interrupted, 503, "This server is stopping.")
+
+    /// - Parameter methods: those that the path takes, as a list.
+    static func wrongMethod(allowed methods: String) -> Refusal {
+        Refusal(.wrongMethod, 405, "This path takes \(methods).", headers: [("Allow", methods)])
+    }
+
+    /// As text, for people.
+    package var response: Response { completed(Response(text: detail + "\n", status: status)) }
+
+    /// With the headers that belong to the refusal, however it is written.
+    package func completed(_ response: Response) -> Response {
+        headers.reduce(response) { $0.adding($1.name, $1.value) }
+    }
+}
