@@ -213,4 +213,44 @@ COMMENT ON FUNCTION carillon.dismiss_step IS
     'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
     'requeues leave them out. Returns as requeue_step. Recorded in audit.';
 
+-- What a message says, while that is kept: until it is sent, and of a failure as long as it can be requeued. Payloads are about
+-- persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+CREATE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
+    state text, push_type text, topic text, token text, payload text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH target AS (SELECT a.id FROM carillon.apps a WHERE a.name = message_contents.app), kept AS (
+        (SELECT 'ready' AS state, m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t CROSS JOIN LATERAL carillon.filled_lanes(t.id) l
+        JOIN carillon.messages m ON m.app_id = l.app_id AND m.lane = l.lane AND m.id = message_contents.id LIMIT 1)
+        UNION ALL
+        (SELECT 'scheduled', s.tokens, s.payload, s.payloads, s.push_type, s.topic
+        FROM target t JOIN carillon.scheduled s ON s.app_id = t.id
+            AND (s.id = message_contents.id OR s.origin = message_contents.id) LIMIT 1)
+        UNION ALL
+        (SELECT 'in flight', j.tokens, j.payload, j.payloads, j.push_type, j.topic
+        FROM target t JOIN carillon.inflight i ON i.app_id = t.id CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
+        UNION ALL
+        (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t JOIN carillon.broadcasts b ON b.app_id = t.id AND b.id = message_contents.id
+        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
+        UNION ALL
+        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
+        FROM target t JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = message_contents.id
+        ORDER BY f.failed_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
+        FROM target t CROSS JOIN LATERAL (SELECT n.message_id FROM carillon.failures n
+            WHERE n.app_id = t.id AND n.broadcast_id = message_contents.id LIMIT 1) n
+        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = n.message_id LIMIT 1)
+    )
+    SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
+        coalesce(k.payloads[p.place], k.payload)::text
+    FROM (SELECT * FROM kept LIMIT 1) k,
+        generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
+$$;
+COMMENT ON FUNCTION carillon.message_contents IS
+    'The payload of a message of this app, while it is kept; of one with a payload for each device, the first three. No role may '
+    'call it: grant that to the login of a dashboard that shows payloads.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (27, 'operate');

@@ -284,8 +284,12 @@ extension Option {
         .help("The header in which the trusted proxy names the user.")
     static let operators = Option("operator", .text("USER"), repeatable: true)
         .help("A user of the trusted proxy who may change something; may be repeated; * is everybody.")
-    static let showTokens = Option("show-tokens", .flag)
-        .help("Show device tokens in full. Without it, only both ends of a token are shown.")
+    static let showContents = Option(
+        "show-contents",
+        .choice(ContentRight.allCases.map(\.rawValue)),
+        default: ContentRight.nobody.rawValue
+    )
+    .help("Who sees whole device tokens, of which others see both ends, and what messages say.")
 
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]

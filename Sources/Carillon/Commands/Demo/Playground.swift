@@ -65,8 +65,7 @@ struct Playground: Sendable {
             let database = WebDatabase(DatabaseSource(url), loop: loop, log: console.log)
             let server = Dashboard(
                 database: database,
-                access: WebAccess(WebAccess.Rules(letsMachineChange: true)),
-                tokens: TokenDisplay(isWhole: false),
+                access: WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators)),
                 log: console.log,
                 loop: loop
             )

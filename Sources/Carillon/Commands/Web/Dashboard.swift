@@ -21,7 +21,6 @@ struct Dashboard: Sendable {
 
     let database: WebDatabase
     let access: WebAccess
-    let tokens: TokenDisplay
     let log: Log
     let loop: EventLoop
 
@@ -48,16 +47,12 @@ struct Dashboard: Sendable {
             Page("/") { _, _ in try await OverviewQuery(database: database).run() },
             Page("/apps") { _, _ in try await AppListQuery(database: database).run() },
             Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page("/find") { request, _ in try await FindQuery(database: database, tokens: tokens, request).run() },
-            Page("/messages/{id}") { request, _ in
-                try await MessageQuery(database: database, tokens: tokens, request).run()
-            },
+            Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/messages/{id}/cancel") { request, _ in
                 try await CancelQuery(database: database, request).run()
             },
-            Page("/failures") { request, _ in
-                try await FailuresQuery(database: database, tokens: tokens, request).run()
-            },
+            Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/failures/requeue") { try await FailureActionQuery(.requeue, database, $0, $1).run() },
             Page("/failures/dismiss") { try await FailureActionQuery(.dismiss, database, $0, $1).run() },
             Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },

@@ -20,7 +20,6 @@ struct DashboardService: Sendable {
         server = Dashboard(
             database: database,
             access: access,
-            tokens: TokenDisplay(isWhole: settings.isOn(.showTokens)),
             log: log,
             loop: loop
         )

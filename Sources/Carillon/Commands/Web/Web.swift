@@ -12,7 +12,7 @@ extension Command {
             + "Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It "
             + "speaks HTTP without TLS: put a proxy in front of it if the network is not yours. It starts while the database "
             + "cannot be reached, says so on each page, and connects again. SIGTERM ends it.",
-        options: [.webHTTP] + WebAccess.rights + [.showTokens, .database],
+        options: [.webHTTP] + WebAccess.rights + [.database],
         examples: [
             "carillon web --database postgresql://localhost/shop",
             "carillon web --http 0.0.0.0:9465 --password-file readers.txt --operator-password-file operators.txt",

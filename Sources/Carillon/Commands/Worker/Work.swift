@@ -17,7 +17,7 @@ extension Command {
             + "also exits with 69 or 78 when an app could not send. With several databases, the worker retries one that it cannot serve until "
             + "it is stopped, and then exits with the status of that failure.",
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
-            .showTokens, .embedded, .data, .databases,
+            .embedded, .data, .databases,
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",

@@ -22,7 +22,7 @@ struct BrowserTests {
 
     /// A shop with something on each page, and a dashboard on which this machine may change it.
     private func withShop(
-        _ words: [String] = ["--local-changes", "--show-tokens"],
+        _ words: [String] = ["--local-changes", "--show-contents", "operators"],
         scripts: Bool = true,
         _ body: (Shop, WebDriver, _ root: String) async throws -> Void
     ) async throws {

@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `a token is found where it waits, fails and is registered`() async throws {
-        try await withReader(["--show-tokens"]) { shop, client, _, _ in
+        try await withReader(["--show-contents", "readers"]) { shop, client, _, _ in
             let token = Shop.token("bad1")
             try await shop.database.run("SELECT carillon.register_token('shop', '\(token)')")
             let id = try await enqueue(shop, "bad1", more: ", run_at => now() + interval '1 hour'")

@@ -3,7 +3,7 @@ import CarillonTLS
 extension WebAccess {
     /// The options that the initializer below reads.
     static let rights: [Option] = [
-        .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators,
+        .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators, .showContents,
     ]
 
     private static let shortest = 8
@@ -44,6 +44,7 @@ extension WebAccess {
                 operatorPassword: operatorPassword.map { DerivedPassword($0) },
                 isOpenToOthers: isOpen,
                 letsMachineChange: settings.isOn(.localChanges),
+                contents: settings.text(.showContents).flatMap(ContentRight.init) ?? .nobody,
                 proxy: proxies.isEmpty
                     ? nil
                     : ProxyTrust(

@@ -13,6 +13,7 @@ final class WebAccess: Sendable {
         var isOpenToOthers = false
         /// Whoever is on this machine may change something.
         var letsMachineChange = false
+        var contents = ContentRight.nobody
         var proxy: ProxyTrust?
 
         var takesPassword: Bool { password != nil || operatorPassword != nil }
@@ -70,29 +71,29 @@ final class WebAccess: Sendable {
     func viewer(of request: Request) -> Viewer? {
         if let proxy = rules.proxy, proxy.isProxy(request) {
             guard let user = proxy.user(of: request) else { return nil }
-            return Viewer(name: user, mayChange: proxy.mayChange(user), formToken: formToken("user", user))
+            return viewer(named: user, mayChange: proxy.mayChange(user), formToken: formToken("user", user))
         }
         if let id = request.cookie(Self.sessionCookie),
             let session = state.withLock({ $0.sessions.session(id, at: .now) })
         {
-            return Viewer(
-                name: session.name,
-                mayChange: session.mayChange,
-                formToken: formToken("session", id),
-                hasSession: true,
-                canLogIn: !session.mayChange && rules.operatorPassword != nil
-            )
+            var viewer = viewer(named: session.name, mayChange: session.mayChange, formToken: formToken("session", id))
+            viewer.hasSession = true
+            viewer.canLogIn = !session.mayChange && rules.operatorPassword != nil
+            return viewer
         }
         guard !rules.needsSession else { return nil }
         let known = request.cookie(Self.visitorCookie)
         let visitor = known ?? Self.randomID()
-        return Viewer(
-            name: nil,
-            mayChange: rules.letsMachineChange,
-            formToken: formToken("visitor", visitor),
-            newCookie: known == nil && rules.letsMachineChange ? Self.visitorCookie(visitor, for: request) : nil,
-            canLogIn: rules.takesPassword
-        )
+        let mayChange = rules.letsMachineChange
+        var viewer = viewer(named: nil, mayChange: mayChange, formToken: formToken("visitor", visitor))
+        viewer.newCookie = known == nil && mayChange ? Self.visitorCookie(visitor, for: request) : nil
+        viewer.canLogIn = rules.takesPassword
+        return viewer
+    }
+
+    private func viewer(named name: String?, mayChange: Bool, formToken: String) -> Viewer {
+        let seesContents = rules.contents.isGiven(toOneWhoMayChange: mayChange)
+        return Viewer(name: name, mayChange: mayChange, seesContents: seesContents, formToken: formToken)
     }
 
     /// Whether a form was made for this viewer.

@@ -60,7 +60,14 @@ struct MessageQuery {
         let message = found[0]
         async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
         async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
-        return MessageView(message: message, flights: try await flights, failures: try await failures, tokens: tokens)
+        async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
+        return MessageView(
+            message: message,
+            flights: try await flights,
+            failures: try await failures,
+            contents: try await contents,
+            tokens: tokens
+        )
     }
 
     /// At least one: of the app that was named, or of each.

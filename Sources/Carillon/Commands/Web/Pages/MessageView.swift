@@ -5,6 +5,8 @@ struct MessageView: PageView {
     let message: MessageProgress
     let flights: [MessageFlight]
     let failures: [MessageFailure]
+    /// Nil: the viewer may not see them.
+    let contents: MessageContents?
     let tokens: TokenDisplay
 
     var title: String { "Message \(message.id)" }
@@ -47,6 +49,7 @@ struct MessageView: PageView {
         }
         HTML(.h2) { "Timeline" }
         timeline
+        if let contents { contents.html }
         if !failures.isEmpty { failureTable }
         if !waiting.isEmpty {
             DataTable(
@@ -103,7 +106,7 @@ struct MessageView: PageView {
             "may_have_arrived": message.mayHaveArrived, "created_at": message.createdAt.map(Moment.init),
             "finished_at": message.finishedAt.map(Moment.init),
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "failures": failures.map { $0.json(tokens) },
+            "failures": failures.map { $0.json(tokens) }, "contents": contents?.json,
         ]
     }
 }

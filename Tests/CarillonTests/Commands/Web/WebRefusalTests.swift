@@ -4,7 +4,7 @@ import Testing
 @testable import Carillon
 
 /// What programs are told when a request is refused, by a page or before it reaches one.
-@Suite struct RefusalTests {
+@Suite struct WebRefusalTests {
     private static let json = "Accept: application/json\r\n"
 
     @Test func `a program gets a problem document for every refused request, and a person text`() async throws {
@@ -19,7 +19,7 @@ import Testing
                     (await client.get("/apps/none", json: true), "404"),
                     (await client.get("/messages/0", json: true), "400"),
                     (await client.get("/find?q=%ff", json: true), "400"),
-                    (await client.get("/live?page=/credentials", json: true), "404"),
+                    (await client.get("/live?page=/apps/none", json: true), "404"),
                     (await client.get("/live", json: true), "400"),
                     (await client.get("/messages", json: true), "405"),
                     (await client.post("/apps", "", headers: Self.json), "405"),
