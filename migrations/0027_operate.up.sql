@@ -213,6 +213,29 @@ COMMENT ON FUNCTION carillon.dismiss_step IS
     'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
     'requeues leave them out. Returns as requeue_step. Recorded in audit.';
 
+-- The Live Activities that end last, as a rule the newest, and where each stands: among the 5,000 tokens that expire last.
+CREATE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
+    app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
+    message_id bigint, waiting integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, t.token,
+        CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
+            ELSE 'updated' END,
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+    FROM (
+        SELECT n.* FROM (
+            SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
+    JOIN carillon.apps a ON a.id = t.app_id
+    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS updates FROM (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+    ORDER BY t.expires_at DESC, a.name, t.token
+$$;
+COMMENT ON FUNCTION carillon.newest_activities IS
+    'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
+
 -- What a message says, while that is kept: until it is sent, and of a failure as long as it can be requeued. Payloads are about
 -- persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
 CREATE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (

@@ -14,7 +14,7 @@ package struct StaticFile: Sendable {
         digest = String(hash, radix: 16)
     }
 
-    package var link: Link { Link("assets", name, query: ["v": digest]) }
+    package var link: Link { Link.top("assets", name, query: ["v": digest]) }
 
     package var route: Route {
         Route(.get, "/assets/" + name) { request in response(to: request) }

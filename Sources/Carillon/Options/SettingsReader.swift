@@ -115,7 +115,7 @@ struct SettingsReader {
         guard option.isRepeatable || Option.Separator.whitespace.split(text).count < 2 else {
             throw UsageError(
                 "\(source) holds several databases, and \(command.title) works on one: name that with --database. "
-                    + "'carillon worker' and 'carillon check' take several."
+                    + "'carillon worker', 'carillon check' and 'carillon web' take several."
             )
         }
     }

@@ -1,12 +1,25 @@
 /// An address on this server: it begins with one slash, so that it cannot lead elsewhere or be a script.
 package struct Link: Sendable, Equatable {
+    /// Where the links that a task writes begin: the part of the server that it works for.
+    @TaskLocal package static var base: [String] = []
+
     private let path: [String]
     private let query: [(name: String, value: String)]
+    /// It begins at the top of the server, whatever the base.
+    private let isWhole: Bool
 
-    /// Parameters whose value is nil are left out.
+    /// Below the base. Parameters whose value is nil are left out.
     package init(_ path: String..., query: KeyValuePairs<String, String?> = [:]) {
-        self.path = path
-        self.query = query.compactMap { name, value in value.map { (name, $0) } }
+        self.init(path: path, query: Self.given(query), isWhole: false)
+    }
+
+    /// From the top of the server.
+    package static func top(_ path: String..., query: KeyValuePairs<String, String?> = [:]) -> Link {
+        Link(path: path, query: given(query), isWhole: true)
+    }
+
+    private static func given(_ query: KeyValuePairs<String, String?>) -> [(name: String, value: String)] {
+        query.compactMap { name, value in value.map { (name, $0) } }
     }
 
     /// An address as a client sent it; nil if it is not one of this server's.
@@ -20,18 +33,19 @@ package struct Link: Sendable, Equatable {
             guard let part = PathSegment.read(segment) else { return nil }
             path.append(part)
         }
-        self.init(path: path == [""] ? [] : path, query: query)
+        self.init(path: path == [""] ? [] : path, query: query, isWhole: true)
     }
 
-    private init(path: [String], query: [(name: String, value: String)]) {
+    private init(path: [String], query: [(name: String, value: String)], isWhole: Bool) {
         self.path = path
         self.query = query
+        self.isWhole = isWhole
     }
 
     /// The same with this parameter; without it, if the value is nil.
     package func with(_ name: String, _ value: String?) -> Link {
         let others = query.filter { $0.name != name }
-        return Link(path: path, query: others + (value.map { [(name, $0)] } ?? []))
+        return Link(path: path, query: others + (value.map { [(name, $0)] } ?? []), isWhole: isWhole)
     }
 
     /// The request for it that the client of another would send.
@@ -39,7 +53,9 @@ package struct Link: Sendable, Equatable {
         Request(method: "GET", path: pathText, query: query, headers: other.headers, peer: other.peer)
     }
 
-    private var pathText: String { "/" + path.map(PathSegment.write).joined(separator: "/") }
+    private var pathText: String {
+        "/" + ((isWhole ? [] : Self.base) + path).map(PathSegment.write).joined(separator: "/")
+    }
 
     package var text: String {
         let parameters = query.map { PercentCode.encode($0.name) + "=" + PercentCode.encode($0.value) }

@@ -73,6 +73,7 @@ import Testing
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
             "message_parts",
             "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
+            "newest_activities",
         ],
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_step", "dismiss_step",

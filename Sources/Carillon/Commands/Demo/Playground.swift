@@ -63,13 +63,9 @@ struct Playground: Sendable {
                 console: console
             )
             let database = WebDatabase(DatabaseSource(url), loop: loop, log: console.log)
-            let server = Dashboard(
-                database: database,
-                access: WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators)),
-                log: console.log,
-                loop: loop
-            )
-            .server(at: address)
+            let access = WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators))
+            let dashboard = Dashboard(place: .only, database: database, access: access, log: console.log)
+            let server = DashboardServer(dashboards: [dashboard], access: access, loop: loop).server(at: address)
             try await Cleanup.after({
                 server.stop()
                 await database.close()

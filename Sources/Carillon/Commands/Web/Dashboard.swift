@@ -2,44 +2,28 @@ import CarillonIO
 import CarillonPostgres
 import CarillonWeb
 
-/// The dashboard as routes: who may ask, what is read or changed, and the answer as a page or as JSON.
+/// The pages of one database as routes: who may ask, what is read or changed, and the answer as a page or as JSON.
 struct Dashboard: Sendable {
     private typealias Reading = @Sendable (Request, Viewer) async throws -> any PageView
     private struct Page: Sendable {
         let path: String
-        let pattern: PathPattern
         let read: Reading
 
         init(_ path: String, _ read: @escaping Reading) {
             self.path = path
-            pattern = PathPattern(path)
             self.read = read
         }
     }
 
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
 
+    let place: DatabasePlace
     let database: WebDatabase
     let access: WebAccess
     let log: Log
-    let loop: EventLoop
 
-    func server(at address: Address) -> WebServer {
-        var limits = Limits()
-        limits.bodyBytes = MessagePost.bodyBytes
-        // All viewers may be behind one proxy.
-        limits.connectionsPerAddress = limits.connections
-        let pages = pages
-        let live = LiveFeed(loop: loop) { await look($0, among: pages) }
-        return WebServer(
-            host: address.host,
-            port: address.port,
-            limits: limits,
-            admission: { access.refusal(of: $0) },
-            refusing: ProblemDocument.writing,
-            routes: pages.map(route) + actions + LoginRoutes(access: access).routes + Assets.all.map(\.route)
-                + [MessagePost(database: database).route, Route(.get, "/live") { await live.answer($0) }]
-        )
+    var routes: [Route] {
+        pages.map(route) + actions + [route(.post, "/messages") { await MessagePost(database: database).answer($0) }]
     }
 
     private var pages: [Page] {
@@ -59,6 +43,7 @@ struct Dashboard: Sendable {
             Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
             Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
             Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page("/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
             Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
             Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
             Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
@@ -84,32 +69,41 @@ struct Dashboard: Sendable {
         ]
     }
 
+    /// What it writes leads to pages of this database.
+    private func route(_ method: CarillonWeb.Method, _ path: String, _ handler: @escaping Route.Handler) -> Route {
+        Route(method, place.path(path)) { request in
+            await Link.$base.withValue(place.base) { await handler(request) }
+        }
+    }
+
     private func route(of page: Page) -> Route {
-        Route(.get, page.path) { request in
+        route(.get, page.path) { request in
             guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
             return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
         }
     }
 
     /// The page of an address, for one who keeps it open; nil: the viewer may not read it, or there is none.
-    private func look(_ request: Request, among pages: [Page]) async -> (view: any PageView, viewer: Viewer)? {
+    func look(_ request: Request) async -> LivePage? {
         guard let viewer = access.viewer(of: request) else { return nil }
-        for page in pages {
-            guard let values = page.pattern.match(request.path) else { continue }
-            do {
-                return (try await page.read(request.with(values), viewer), viewer)
-            } catch is PageError {
-                return nil
-            } catch {
-                return (TroubleView(explaining: CommandError(explaining: error)), viewer)
+        return await Link.$base.withValue(place.base) {
+            for page in pages {
+                guard let values = PathPattern(place.path(page.path)).match(request.path) else { continue }
+                do {
+                    return LivePage(try await page.read(request.with(values), viewer), viewer)
+                } catch is PageError {
+                    return nil
+                } catch {
+                    return LivePage(TroubleView(explaining: CommandError(explaining: error)), viewer)
+                }
             }
+            return nil
         }
-        return nil
     }
 
     /// A form that changes something. Another site cannot send it, since it does not know the viewer's form token.
     private func action(_ path: String, _ change: @escaping Changing) -> Route {
-        Route(.post, path) { request in
+        route(.post, path) { request in
             guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
             return await answer(to: request, viewer) {
                 guard viewer.mayChange else { throw PageError.mayNotChange }
@@ -158,9 +152,7 @@ struct Dashboard: Sendable {
     }
 
     private func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
-        let frame = PageFrame(view: view, viewer: viewer, notice: Notice(request))
-        let response = Response(page: frame.html, status: status)
-        return viewer.newCookie.map { response.adding("Set-Cookie", $0) } ?? response
+        PageFrame(view: view, viewer: viewer, notice: Notice(request), place: place).response(status: status)
     }
 }
 

@@ -2,28 +2,26 @@ import CarillonIO
 import CarillonPostgres
 import CarillonWeb
 
-/// A dashboard and its database, as the options say: for `web`, and for a worker that serves one beside its work.
+/// The dashboards of some databases, as the options say: for `web`, and for a worker that serves them beside its work.
 struct DashboardService: Sendable {
-    private let database: WebDatabase
+    private let databases: [WebDatabase]
     private let server: WebServer
     private let address: Address
 
     init(
         _ settings: Settings,
-        database source: DatabaseSource,
+        databases sources: [DatabaseSetting],
         at address: Address,
         loop: EventLoop,
         log: Log
     ) throws(UsageError) {
         let access = try WebAccess(settings, to: address)
-        database = WebDatabase(source, loop: loop, log: log)
-        server = Dashboard(
-            database: database,
-            access: access,
-            log: log,
-            loop: loop
-        )
-        .server(at: address)
+        let databases = sources.map { WebDatabase($0.source, loop: loop, log: log) }
+        let dashboards = zip(DatabasePlace.of(sources), databases).map { place, database in
+            Dashboard(place: place, database: database, access: access, log: log)
+        }
+        server = DashboardServer(dashboards: dashboards, access: access, loop: loop).server(at: address)
+        self.databases = databases
         self.address = address
     }
 
@@ -37,6 +35,6 @@ struct DashboardService: Sendable {
 
     func stop() async {
         server.stop()
-        await database.close()
+        for database in databases { await database.close() }
     }
 }

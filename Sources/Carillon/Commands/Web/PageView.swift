@@ -28,6 +28,7 @@ enum PageSection: String, CaseIterable, Sendable {
     case scheduled = "Scheduled"
     case tokens = "Tokens"
     case channels = "Channels"
+    case activities = "Live Activities"
     case workers = "Workers"
     case credentials = "Credentials"
     case test = "Test push"
@@ -43,6 +44,7 @@ enum PageSection: String, CaseIterable, Sendable {
         case .scheduled: Link("scheduled")
         case .tokens: Link("tokens")
         case .channels: Link("channels")
+        case .activities: Link("activities")
         case .workers: Link("workers")
         case .credentials: Link("credentials")
         case .test: Link("test")

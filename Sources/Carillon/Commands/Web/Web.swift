@@ -11,10 +11,12 @@ extension Command {
             + "carillon_operator, too; each change is recorded in carillon.audit. With that role, programs may POST /messages. "
             + "Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It "
             + "speaks HTTP without TLS: put a proxy in front of it if the network is not yours. It starts while the database "
-            + "cannot be reached, says so on each page, and connects again. SIGTERM ends it.",
-        options: [.webHTTP] + WebAccess.rights + [.database],
+            + "cannot be reached, says so on each page, and connects again. With several databases, the first page lists them. SIGTERM "
+            + "ends it.",
+        options: [.webHTTP] + WebAccess.rights + [.databases],
         examples: [
             "carillon web --database postgresql://localhost/shop",
+            "carillon web --database postgresql://db1/shop --database postgresql://db2/news",
             "carillon web --http 0.0.0.0:9465 --password-file readers.txt --operator-password-file operators.txt",
             "carillon web --trusted-proxy 127.0.0.1 --user-header X-Auth-User --operator anna",
         ],
@@ -31,11 +33,12 @@ private struct Web {
 
     func run() async throws -> ExitStatus {
         let (settings, log) = (invocation.settings, invocation.console.log)
+        let databases = settings.databases
         guard let address = settings.address(.webHTTP) else { preconditionFailure("--http has a default") }
         return try await LoopScope.with { loop in
             let service = try DashboardService(
                 settings,
-                database: settings.database,
+                databases: databases.isEmpty ? [DatabaseSetting("")] : databases,
                 at: address,
                 loop: loop,
                 log: log

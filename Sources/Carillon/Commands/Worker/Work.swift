@@ -85,17 +85,14 @@ private struct Work: Sendable {
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
 
-    /// What --web serves, with the same login as the worker.
+    /// What --web serves, with the same logins as the worker.
     private func dashboard(of databases: [DatabaseSetting], _ loop: EventLoop) throws -> DashboardService? {
         guard invocation.settings.isOn(.withWeb), let address = invocation.settings.address(.webAddress) else {
             return nil
         }
-        guard databases.count == 1 else {
-            throw UsageError("--web serves one database: run 'carillon web' for each of several.")
-        }
         return try DashboardService(
             invocation.settings,
-            database: databases[0].source,
+            databases: databases,
             at: address,
             loop: loop,
             log: invocation.console.log

@@ -83,7 +83,9 @@ import Testing
             #expect(json.status == "200" && json.body.contains("\"done\":\"paused\""), "\(json.body)")
             let changes = await client.get("/changes", json: true).body
             #expect(changes.contains("\"action\":\"set app\"") && changes.contains("\"max_rate\": 50"), "\(changes)")
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 4)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 4
+            )
         }
     }
 
@@ -101,7 +103,9 @@ import Testing
             ]
             for answer in forged { #expect(answer.status == "403", "\(answer.head)") }
             #expect(await client.get("/apps/shop/pause", headers: visitor.headers).status == "405")
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 0)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 0
+            )
             #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "false")
         }
     }
@@ -141,7 +145,9 @@ import Testing
                 let anna = try await Visitor(client, headers: try await logIn("battery+staple", "anna"))
                 #expect(await anna.post("/apps/shop/pause").status == "303")
                 #expect(
-                    try await shop.database.rows("SELECT actor, action, app FROM carillon.audit WHERE source = 'dashboard'") == [
+                    try await shop.database.rows(
+                        "SELECT actor, action, app FROM carillon.audit WHERE source = 'dashboard'"
+                    ) == [
                         "(anna,pause,shop)"
                     ]
                 )
@@ -182,7 +188,11 @@ import Testing
             #expect(await client.get("/messages/\(id)/cancel?app=shop").body.contains("nothing is left to cancel"))
             #expect(await visitor.post("/messages/\(id)/cancel").status == "400")
             #expect(await visitor.post("/messages/\(id)/cancel", "app=none").status == "404")
-            #expect(try await shop.database.rows("SELECT action, app FROM carillon.audit WHERE source = 'dashboard'") == ["(cancel,shop)"])
+            #expect(
+                try await shop.database.rows("SELECT action, app FROM carillon.audit WHERE source = 'dashboard'") == [
+                    "(cancel,shop)"
+                ]
+            )
         }
     }
 
@@ -223,7 +233,9 @@ import Testing
             #expect(await visitor.post("/failures/dismiss", "app=none&after=1&until=2").status == "404")
             #expect(await client.get("/failures/dismiss", headers: visitor.headers).status == "400")
             #expect(
-                try await shop.database.rows("SELECT action, details ->> 'pushes' FROM carillon.audit WHERE source = 'dashboard' ORDER BY id")
+                try await shop.database.rows(
+                    "SELECT action, details ->> 'pushes' FROM carillon.audit WHERE source = 'dashboard' ORDER BY id"
+                )
                     == ["(requeue,3)", "(dismiss,1)"]
             )
         }

@@ -159,7 +159,9 @@ struct BrowserTests {
             for action in ["pause", "resume", "set app", "cancel", "requeue", "dismiss", "send test"] {
                 #expect(sight.contains(action), "\(action)")
             }
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 7)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'dashboard'") == 7
+            )
         }
     }
 
@@ -205,6 +207,64 @@ struct BrowserTests {
             )
             try await browser.loop.eventually("the page is back") {
                 try await browser.sight.contains("after the break")
+            }
+        }
+    }
+
+    /// The connections that browsers have to the dashboard.
+    private static func connections(to port: some StringProtocol) throws -> Int {
+        let port = String(try #require(UInt16(port)), radix: 16, uppercase: true)
+        let table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+        return table.split(separator: "\n").count { line in
+            let fields = line.split(separator: " ")
+            return fields.count > 3 && fields[1].hasSuffix(":" + port) && fields[3] == "01"
+        }
+    }
+
+    @Test func `a hidden page has no stream, and shows what has changed when it is seen again`() async throws {
+        try await withShop { shop, browser, root in
+            let port = root.drop { $0 != ":" }.dropFirst().drop { $0 != ":" }.dropFirst()
+            try await browser.open(root + "/apps/shop")
+            try await browser.loop.eventually("the page is live") { try await browser.sight.contains("live") }
+            #expect(try Self.connections(to: port) > 0)
+            try await browser.hide()
+            // Others are kept for a while after their last response.
+            try await browser.loop.eventually("nothing listens any more", within: .seconds(60)) {
+                try Self.connections(to: port) == 0
+            }
+            try await shop.database.run("SELECT carillon.pause_app('shop', 'while nobody looked')")
+            try await browser.unhide()
+            try await browser.loop.eventually("the page has caught up") {
+                try await browser.sight.contains("while nobody looked")
+            }
+        }
+    }
+
+    @Test func `a browser ends with its test, however that ends`() async throws {
+        struct Stop: Error {}
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                await #expect(throws: Stop.self) {
+                    try await WebDriver.with(in: folder, on: loop) { browser in
+                        #expect(try await browser.value("return 1") == "1")
+                        throw Stop()
+                    }
+                }
+                let work = Task {
+                    try await WebDriver.with(in: folder, on: loop) { browser in
+                        try await browser.loop.sleep(for: .seconds(600))
+                    }
+                }
+                work.cancel()
+                await #expect(throws: (any Error).self) { try await work.value }
+                try await loop.eventually("no browser is left") {
+                    try FileManager.default.contentsOfDirectory(atPath: "/proc").allSatisfy { name in
+                        guard Int32(name) != nil,
+                            let line = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
+                        else { return true }
+                        return !String(decoding: line, as: UTF8.self).contains(folder.path)
+                    }
+                }
             }
         }
     }

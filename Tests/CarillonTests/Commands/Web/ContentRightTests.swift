@@ -1,3 +1,5 @@
+import ApplePushSimulator
+import CarillonPostgres
 import TestSupport
 import Testing
 

@@ -12,7 +12,8 @@ struct DashboardClient {
     let program: BackgroundProgram
 
     static let pages = [
-        "/", "/apps", "/find", "/failures", "/broadcasts", "/scheduled", "/tokens", "/channels", "/workers",
+        "/", "/apps", "/find", "/failures", "/broadcasts", "/scheduled", "/tokens", "/channels", "/activities",
+        "/workers",
         "/credentials", "/test", "/changes",
     ]
 

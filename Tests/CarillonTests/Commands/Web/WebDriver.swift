@@ -18,6 +18,17 @@ struct WebDriver: Sendable {
         paths.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
+    /// Ends the driver and the browser when its standard input ends: when a test is over, and also when the tests are killed. The
+    /// browser is known by its profile, which is in the environment here, so that the script does not find itself.
+    private static let keeper = """
+        "$0" --port="$1" < /dev/null > /dev/null 2>&1 &
+        cat > /dev/null
+        kill -9 $!
+        for process in /proc/[0-9]*; do
+            if grep -qs -- "$PROFILE" "$process/cmdline"; then kill -9 "${process#/proc/}"; fi
+        done
+        """
+
     private let port: UInt16
     private let session: String
     let loop: EventLoop
@@ -30,17 +41,31 @@ struct WebDriver: Sendable {
         _ body: (WebDriver) async throws -> Void
     ) async throws {
         let port = try freePort()
-        var command = ChildProcess.Command(try #require(driver), ["--port=\(port)"])
-        command.environment = ProgramRun.environment(["HOME": folder.file("home"), "TMPDIR": folder.path])
+        let profile = folder.file("profile")
+        let (leash, end) = try SocketPair().release()
+        var command = ChildProcess.Command("/bin/sh", ["-c", keeper, try #require(driver), "\(port)"])
+        command.environment = ProgramRun.environment([
+            "HOME": folder.file("home"), "TMPDIR": folder.path, "PROFILE": profile,
+        ])
+        command.input = .descriptor(end)
         command.output = .nothing
         command.error = .nothing
-        let child = try ChildProcess(command)
+        let child: ChildProcess
+        do {
+            defer { close(end) }
+            child = try ChildProcess(command)
+        } catch {
+            close(leash)
+            throw error
+        }
         try await attempt {
             try await loop.eventually("chromedriver listens") {
                 let status = try? await send(port, "GET /status", "")
                 return status?.contains("\"ready\":true") ?? false
             }
-            let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+            let arguments = [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=\(profile)",
+            ]
             let list = arguments.map { "\"\($0)\"" }.joined(separator: ",")
             let preferences = usesScripts ? "{}" : #"{"profile.managed_default_content_settings.javascript": 2}"#
             let answer = try await send(
@@ -59,7 +84,7 @@ struct WebDriver: Sendable {
                 _ = try await browser.ask("DELETE", "")
             }
         } finally: {
-            child.signal(SIGTERM)
+            close(leash)
             _ = try await child.wait(on: loop, until: .now + .seconds(20))
         }
     }
@@ -122,6 +147,11 @@ struct WebDriver: Sendable {
 
     /// The lines that the browser has logged, such as scripts that it refused to run.
     var log: String { get async throws { try await ask("POST", "/se/log", "{\"type\": \"browser\"}") } }
+
+    /// As when a person looks at another tab.
+    func hide() async throws { _ = try await ask("POST", "/window/minimize", "{}") }
+
+    func unhide() async throws { _ = try await ask("POST", "/window/maximize", "{}") }
 
     func show(width: Int, isDark: Bool) async throws {
         let mode = isDark ? "dark" : "light"

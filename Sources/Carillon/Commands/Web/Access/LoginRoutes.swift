@@ -13,7 +13,10 @@ struct LoginRoutes: Sendable {
             Route(.post, "/login") { request in logIn(request) },
             Route(.post, "/logout") { request in
                 access.logOut(request)
-                return Response.redirect(to: Link("login")).adding("Set-Cookie", WebAccess.cookie(nil, for: request))
+                return Response.redirect(to: Link.top("login")).adding(
+                    "Set-Cookie",
+                    WebAccess.cookie(nil, for: request)
+                )
             },
         ]
     }
@@ -24,9 +27,9 @@ struct LoginRoutes: Sendable {
             let hint = "POST the password to /login, and send the cookie."
             return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
         }
-        var link = Link(sent: request.path) ?? Link()
+        var link = Link(sent: request.path) ?? Link.top()
         for (name, value) in request.query { link = link.with(name, value) }
-        return Response.redirect(to: Link("login", query: ["next": link.text]))
+        return Response.redirect(to: Link.top("login", query: ["next": link.text]))
     }
 
     private func logIn(_ request: Request) -> Response {
@@ -53,7 +56,7 @@ struct LoginRoutes: Sendable {
             : page(next: next, complaint: complaint, status: status)
     }
 
-    private static func next(_ text: String?) -> Link { text.flatMap { Link(sent: $0) } ?? Link() }
+    private static func next(_ text: String?) -> Link { text.flatMap { Link(sent: $0) } ?? Link.top() }
 
     private static func page(next: Link, complaint: String?, status: Int) -> Response {
         let page = HTML.document(language: "en") {
@@ -62,7 +65,7 @@ struct LoginRoutes: Sendable {
                 HTML(.main, Attribute(.id, "main")) {
                     HTML(.h1) { "Carillon" }
                     if let complaint { HTML(.p, .class("complaint"), Attribute(.role, "alert")) { complaint } }
-                    HTML(.form, .action(Link("login")), Attribute(.method, "post")) {
+                    HTML(.form, .action(Link.top("login")), Attribute(.method, "post")) {
                         HTML(.label, Attribute(.for, "name")) { "Your name, for the record of changes" }
                         HTML(
                             .input,

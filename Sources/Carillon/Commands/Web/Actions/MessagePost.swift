@@ -21,13 +21,11 @@ struct MessagePost: Sendable {
         var hint: String?
     }
 
-    var route: Route {
-        Route(.post, "/messages") { request in
-            do {
-                return try await post(request)
-            } catch {
-                return Self.response(to: error)
-            }
+    func answer(_ request: Request) async -> Response {
+        do {
+            return try await post(request)
+        } catch {
+            return Self.response(to: error)
         }
     }
 

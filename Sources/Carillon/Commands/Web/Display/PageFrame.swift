@@ -5,8 +5,14 @@ struct PageFrame {
     let view: any PageView
     let viewer: Viewer
     let notice: Notice?
+    let place: DatabasePlace
 
-    var html: HTML {
+    func response(status: Int) -> Response {
+        let response = Response(page: html, status: status)
+        return viewer.newCookie.map { response.adding("Set-Cookie", $0) } ?? response
+    }
+
+    private var html: HTML {
         HTML.document(language: "en") {
             Self.head(title: Self.title(of: view))
             HTML(.body) {
@@ -14,7 +20,8 @@ struct PageFrame {
                 HTML(.header, .class("top")) {
                     HTML(.a, .class("brand"), .href(Link())) { "Carillon" }
                     HTML(.nav, Attribute(.ariaLabel, "Pages")) {
-                        for section in PageSection.allCases {
+                        databases
+                        for section in place == .list ? [] : PageSection.allCases {
                             HTML(
                                 .a,
                                 .href(section.link),
@@ -22,24 +29,7 @@ struct PageFrame {
                             ) { section.rawValue }
                         }
                     }
-                    HTML(
-                        .form,
-                        .class("search"),
-                        .action(Link("find")),
-                        Attribute(.method, "get"),
-                        Attribute(.role, "search")
-                    ) {
-                        HTML(
-                            .input,
-                            Attribute(.type, "search"),
-                            Attribute(.name, "q"),
-                            Attribute(.ariaLabel, "Reference, message id or device token"),
-                            Attribute(.placeholder, "Reference, id or token"),
-                            Attribute(.autocomplete, "off"),
-                            Attribute(.spellcheck, "false"),
-                            Attribute(.maxlength, 600)
-                        )
-                    }
+                    if place != .list { search }
                 }
                 HTML(
                     .main,
@@ -51,6 +41,38 @@ struct PageFrame {
                 }
                 foot
             }
+        }
+    }
+
+    /// Of several databases, the one whose pages these are, and the way to the others.
+    @HTMLBuilder private var databases: HTML {
+        switch place {
+        case .only: HTML.nothing
+        case .list: HTML(.a, .href(Link.top()), Attribute(.ariaCurrent, "page")) { "Databases" }
+        case .one(let name):
+            HTML(.a, .href(Link.top())) { "Databases" }
+            HTML(.span, .class("database")) { name }
+        }
+    }
+
+    private var search: HTML {
+        HTML(
+            .form,
+            .class("search"),
+            .action(Link("find")),
+            Attribute(.method, "get"),
+            Attribute(.role, "search")
+        ) {
+            HTML(
+                .input,
+                Attribute(.type, "search"),
+                Attribute(.name, "q"),
+                Attribute(.ariaLabel, "Reference, message id or device token"),
+                Attribute(.placeholder, "Reference, id or token"),
+                Attribute(.autocomplete, "off"),
+                Attribute(.spellcheck, "false"),
+                Attribute(.maxlength, 600)
+            )
         }
     }
 
@@ -82,9 +104,9 @@ struct PageFrame {
                 " · "
                 HTML(.span, Attribute(.id, "live"), Attribute(.role, "status")) { "as of the last load" }
             }
-            if viewer.canLogIn { HTML(.p) { HTML(.a, .href(Link("login"))) { "Log in to change something" } } }
+            if viewer.canLogIn { HTML(.p) { HTML(.a, .href(Link.top("login"))) { "Log in to change something" } } }
             if viewer.hasSession {
-                HTML(.form, .action(Link("logout")), Attribute(.method, "post")) {
+                HTML(.form, .action(Link.top("logout")), Attribute(.method, "post")) {
                     HTML(.button, Attribute(.type, "submit")) {
                         "Log out" + (viewer.name.map { " " + $0 } ?? "")
                     }

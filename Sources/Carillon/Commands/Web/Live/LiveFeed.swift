@@ -12,7 +12,7 @@ final class LiveFeed: Sendable {
     /// The browser opens a new one then.
     private static let lifetime = Duration.seconds(15 * 60)
 
-    typealias Look = @Sendable (Request) async -> (view: any PageView, viewer: Viewer)?
+    typealias Look = @Sendable (Request) async -> LivePage?
 
     private let loop: EventLoop
     private let look: Look
@@ -34,7 +34,7 @@ final class LiveFeed: Sendable {
         guard let first = await look(wanted) else {
             return ProblemDocument.refusal(of: request, 404, "There is nothing to show at this address.")
         }
-        guard first.view.refreshInterval != nil else {
+        guard first.refreshInterval != nil else {
             return ProblemDocument.refusal(of: request, 404, "This page does not change by itself.")
         }
         guard openCount < Self.limit else {
@@ -55,8 +55,8 @@ final class LiveFeed: Sendable {
         let end = MonotonicInstant.now + Self.lifetime
         var before: String?
         var saidAt = MonotonicInstant.now
-        while !stream.isClosed, .now < end, let (view, viewer) = await look(request) {
-            let event = Self.event(view, viewer)
+        while !stream.isClosed, .now < end, let page = await look(request) {
+            let event = page.event
             if event != before {
                 stream.send(event)
                 (before, saidAt) = (event, .now)
@@ -64,20 +64,12 @@ final class LiveFeed: Sendable {
                 stream.send(":\n\n")
                 saidAt = .now
             }
-            guard let interval = view.refreshInterval else { return }
+            guard let interval = page.refreshInterval else { return }
             do {
                 try await loop.sleep(for: .seconds(interval))
             } catch {
                 return
             }
         }
-    }
-
-    private static func event(_ view: any PageView, _ viewer: Viewer) -> String {
-        let data: JSONValue = [
-            "title": PageFrame.title(of: view), "every": view.refreshInterval,
-            "content": PageFrame.content(of: view, viewer, notice: nil).markup,
-        ]
-        return "data: " + data.text + "\n\n"
     }
 }

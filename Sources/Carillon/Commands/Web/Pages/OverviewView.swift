@@ -19,12 +19,13 @@ struct OverviewView: PageView {
     var refreshInterval: Int? { 5 }
 
     /// Of the last minute that is complete.
-    private var sentPerSecond: Double { Double(buckets.dropLast().last?.sent ?? 0) / 60 }
-    private var failedPerSecond: Double { Double(buckets.dropLast().last.map { $0.failed + $0.expired } ?? 0) / 60 }
-    private var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
+    var sentPerSecond: Double { Double(buckets.dropLast().last?.sent ?? 0) / 60 }
+    var failedPerSecond: Double { Double(buckets.dropLast().last.map { $0.failed + $0.expired } ?? 0) / 60 }
+    var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
     private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
-    private var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
-    private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
+    var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
+    var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
+    var workersAlive: Int { workers.count(where: \.isAlive) }
     private var hasUncounted: Bool { apps.contains { $0.scheduled > AppStatus.countLimit } }
     private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
     private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
@@ -54,9 +55,9 @@ struct OverviewView: PageView {
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
             .init(
                 "Workers",
-                String(workers.count(where: \.isAlive)),
+                String(workersAlive),
                 note: "\(workers.count { !$0.isAlive }) without a heartbeat",
-                mark: workers.contains(where: \.isAlive) ? .quiet : .bad
+                mark: workersAlive > 0 ? .quiet : .bad
             )
         ).html
         ActivityChart(buckets: buckets, span: .hour).html
@@ -87,7 +88,7 @@ struct OverviewView: PageView {
             "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
             "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workers.count(where: \.isAlive), "activity": buckets, "apps": apps,
+            "workers_alive": workersAlive, "activity": buckets, "apps": apps,
         ]
     }
 }

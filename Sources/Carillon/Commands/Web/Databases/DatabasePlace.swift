@@ -1,0 +1,32 @@
+import CarillonPostgres
+import CarillonWeb
+
+/// Where a page belongs, on a server for one database or several.
+enum DatabasePlace: Sendable, Equatable {
+    /// The only database: its pages begin at the top.
+    case only
+    /// The list of several.
+    case list
+    /// One of several, by its name.
+    case one(String)
+
+    /// The names of databases, which depend on nothing but where each is. A slash would be refused by some proxies.
+    static func of(_ databases: [DatabaseSetting]) -> [DatabasePlace] {
+        guard databases.count > 1 else { return [.only] }
+        return DatabaseLabel.of(databases.map(\.text)).map { .one($0.replacing("/", with: ".")) }
+    }
+
+    /// Where its links begin.
+    var base: [String] {
+        switch self {
+        case .only, .list: []
+        case .one(let name): ["databases", name]
+        }
+    }
+
+    /// The path of a route of it.
+    func path(_ path: String) -> String {
+        guard case .one(let name) = self else { return path }
+        return Link.top("databases", name).text + (path == "/" ? "" : path)
+    }
+}
