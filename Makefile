@@ -25,7 +25,7 @@ SOURCES := Sources Tests Package.swift
 PLOTS ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release demo test browse fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint check-darwin docs clean
+.PHONY: help packages build release demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint check-darwin docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ browse: packages ## the dashboard in a real browser, where chromium and chromium
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	BROWSE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'BrowserTests' $(TEST_FLAGS)
+
+pictures: packages ## the pictures in docs/images, of every page of the dashboard, in chromium
+	@bash .ci/packages test
+	$(SWIFT) build --build-tests
+	PICTURES=$(CURDIR)/docs/images $(SWIFT) test --skip-build --disable-xctest --filter 'PictureTests' $(TEST_FLAGS)
 
 fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
 	$(SWIFT) build --build-tests

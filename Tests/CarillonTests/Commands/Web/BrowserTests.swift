@@ -251,8 +251,8 @@ struct BrowserTests {
                     }
                 }
                 let work = Task {
-                    try await WebDriver.with(in: folder, on: loop) { browser in
-                        try await browser.loop.sleep(for: .seconds(600))
+                    try await WebDriver.with(in: folder, on: loop) { _ in
+                        for await _ in AsyncStream<Void>.makeStream().stream {}
                     }
                 }
                 work.cancel()

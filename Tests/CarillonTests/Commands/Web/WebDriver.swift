@@ -165,8 +165,18 @@ struct WebDriver: Sendable {
         )
     }
 
-    private func command(_ name: String, _ parameters: String) async throws {
-        _ = try await ask("POST", "/goog/cdp/execute", "{\"cmd\": \"\(name)\", \"params\": \(parameters)}")
+    /// The whole page, as PNG.
+    func picture() async throws -> Data {
+        struct Answer: Decodable {
+            struct Picture: Decodable { let data: Data }
+            let value: Picture
+        }
+        let text = try await command("Page.captureScreenshot", #"{"format": "png", "captureBeyondViewport": true}"#)
+        return try JSONDecoder().decode(Answer.self, from: Data(text.utf8)).value.data
+    }
+
+    @discardableResult private func command(_ name: String, _ parameters: String) async throws -> String {
+        try await ask("POST", "/goog/cdp/execute", "{\"cmd\": \"\(name)\", \"params\": \(parameters)}")
     }
 
     // MARK: Elements
