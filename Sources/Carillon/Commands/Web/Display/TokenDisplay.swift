@@ -4,16 +4,19 @@ import CarillonWeb
 struct TokenDisplay: Sendable {
     let isWhole: Bool
 
-    func text(_ token: String) -> String {
+    func text(_ token: String) -> String { isWhole ? token : Self.short(token) }
+
+    /// For sentences and tables, which whole tokens would fill.
+    static func short(_ token: String) -> String {
         // The id of a channel addresses nobody.
-        guard !isWhole, token.count > 16, TokenText.isLikely(token) else { return token }
+        guard token.count > 16, TokenText.isLikely(token) else { return token }
         return token.prefix(8) + "…" + token.suffix(4)
     }
 
-    /// Only a whole token can be searched.
+    /// Only a whole token can be searched: with the right to see it, it is in the link.
     func html(_ token: String) -> HTML {
-        let shown = HTML(.code) { text(token) }
-        return isWhole && TokenText.isLikely(token)
-            ? HTML(.a, .href(Link("find", query: ["q": token]))) { shown } : shown
+        let shown = HTML(.code) { Self.short(token) }
+        guard isWhole, TokenText.isLikely(token) else { return shown }
+        return HTML(.a, .href(Link("find", query: ["q": token])), Attribute(.title, token)) { shown }
     }
 }

@@ -10,9 +10,13 @@ struct MessageStory {
         let next = message.nextAttemptAt.map { Moment($0).readable } ?? "a time that is not known"
         switch message.state {
         case "scheduled": return "It is scheduled, and is sent at \(next)."
+        case "ready" where message.ended.total > 0, "in flight" where message.ended.total > 0:
+            return "It is under way: \(message.counts)."
         case "ready": return "It is ready, and waits for its turn. It is claimed as soon as a worker has room for it."
         case "in flight": return "A worker has it in flight: no answer has been recorded yet."
-        case "retrying": return "\(lastAttempt) It is tried again at \(next)."
+        case "retrying":
+            let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
+            return "\(progress)\(lastAttempt) It is tried again at \(next)."
         case "sent":
             return
                 "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). Whoever saw nothing: the device was off for "

@@ -1,7 +1,9 @@
 /// What happened to a message, in order, as far as it is recorded.
 struct MessageTimeline {
     struct Event {
+        /// Nil: it was not recorded.
         let at: Moment?
+        var isNow = false
         let text: String
         let mark: StateMark
     }
@@ -9,7 +11,6 @@ struct MessageTimeline {
     let message: MessageProgress
     let flights: [MessageFlight]
     let failures: [MessageFailure]
-    let tokens: TokenDisplay
 
     /// In the order of time. What is still to come is last.
     var events: [Event] {
@@ -26,7 +27,7 @@ struct MessageTimeline {
             return Event(at: flight.claimedAt, text: text, mark: .attention)
         }
         for failure in failures.prefix(20) {
-            let token = tokens.text(failure.token)
+            let token = TokenDisplay.short(failure.token)
             events.append(
                 Event(
                     at: failure.failedAt,
@@ -67,7 +68,9 @@ struct MessageTimeline {
 
     private var future: [Event] {
         guard message.waiting > 0 else { return [] }
-        if let held = message.held { return [Event(at: nil, text: "It waits: \(held.asSentence)", mark: .attention)] }
+        if let held = message.held {
+            return [Event(at: nil, isNow: true, text: "It waits: \(held.asSentence)", mark: .attention)]
+        }
         guard let next = message.nextAttemptAt else { return [] }
         return [Event(at: Moment(next), text: "The next attempt is due.", mark: .attention)]
     }

@@ -83,7 +83,7 @@ enum ProblemRules {
                 Problem(
                     severity: .critical,
                     sentence: "\(app.name) cannot send: \(reason.asSentence)",
-                    remedy: "Its pushes wait. Workers try again by themselves; 'carillon check' looks for the cause.",
+                    remedy: holdRemedy(app),
                     link: link
                 )
             ]
@@ -97,6 +97,13 @@ enum ProblemRules {
                 link: link
             )
         ]
+    }
+
+    /// What to do about an app that cannot send.
+    static func holdRemedy(_ app: AppStatus) -> String {
+        app.credentialStatus == "missing"
+            ? "Its pushes wait. Name a credential: carillon app set \(ShellWord.quote(app.name)) --credential NAME"
+            : "Its pushes wait. Workers try again by themselves; 'carillon check' looks for the cause."
     }
 
     private static func credentials(_ apps: [AppStatus]) -> [Problem] {

@@ -107,8 +107,9 @@ struct AppPageView: PageView {
                 if let since = app.heldSince {
                     "Since "
                     since.html
-                    "."
+                    ". "
                 }
+                ProblemRules.holdRemedy(app)
             }
         }
         if let error = app.credentialError, error != app.holdReason {

@@ -59,7 +59,7 @@ enum MessageContents: Sendable {
                 HTML(.p, .class("note")) {
                     "\(payload.pushType), \(Counted.text(Int64(payload.text.utf8.count), "byte"))"
                     if let topic = payload.topic { ", topic \(topic)" }
-                    if let token = payload.token { ", for \(token)" }
+                    if let token = payload.token { ", for \(TokenDisplay.short(token))" }
                 }
                 HTML(.pre, .class("payload")) { HTML(.code) { payload.text } }
             }

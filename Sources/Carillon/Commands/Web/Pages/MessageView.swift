@@ -69,10 +69,9 @@ struct MessageView: PageView {
 
     private var timeline: HTML {
         HTML(.ol, .class("timeline")) {
-            for event in MessageTimeline(message: message, flights: flights, failures: failures, tokens: tokens).events
-            {
+            for event in MessageTimeline(message: message, flights: flights, failures: failures).events {
                 HTML(.li, .class(event.mark.rawValue)) {
-                    HTML(.span, .class("when")) { event.at?.html ?? HTML("time not recorded") }
+                    HTML(.span, .class("when")) { event.at?.html ?? HTML(event.isNow ? "now" : "time not recorded") }
                     HTML(.span, .class("what")) { event.text }
                 }
             }
