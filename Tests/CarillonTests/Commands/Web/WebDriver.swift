@@ -42,7 +42,10 @@ struct WebDriver: Sendable {
     ) async throws {
         let port = try freePort()
         let profile = folder.file("profile")
-        let (leash, end) = try SocketPair().release()
+        var ends: [CInt] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let (end, leash) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var command = ChildProcess.Command("/bin/sh", ["-c", keeper, try #require(driver), "\(port)"])
         command.environment = ProgramRun.environment([
             "HOME": folder.file("home"), "TMPDIR": folder.path, "PROFILE": profile,
