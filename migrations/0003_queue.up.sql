@@ -205,7 +205,9 @@ CREATE TABLE carillon.workers (
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     beat         bigint NOT NULL DEFAULT 0,
     -- For people and `worker --once`. Take-over ignores it, because the database's clock may be set.
-    lease_until  timestamptz NOT NULL
+    lease_until  timestamptz NOT NULL,
+    waits        bigint[],
+    answers      bigint[]
 );
 -- Updated every few seconds: heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
@@ -222,6 +224,10 @@ COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
 COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
 COMMENT ON COLUMN carillon.workers.beat IS
     'how many heartbeats it has sent; it is dead if there is no new one for the length of the lease';
+COMMENT ON COLUMN carillon.workers.waits IS
+    'how many jobs it claimed within about a minute, by how long each had waited: the buckets of carillon_enqueue_to_claim_seconds';
+COMMENT ON COLUMN carillon.workers.answers IS
+    'how many answers its program had within about a minute, by how long each took: the buckets of carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, a row each. No transaction is open while their pushes are in the air.

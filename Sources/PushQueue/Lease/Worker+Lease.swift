@@ -20,6 +20,7 @@ extension Worker {
             do throws(PostgresError) {
                 try await renewLease(on: lifeline)
                 state.succeeded(in: .heartbeat)
+                try await noteLatency(on: lifeline)
             } catch {
                 guard !Task.isCancelled else { return }
                 failed(error, on: lifeline)
@@ -55,6 +56,13 @@ extension Worker {
         }
         // While the lease was lost, nothing was claimed.
         dispatchBell.ring()
+    }
+
+    /// For people. It updates the row that the heartbeat has just updated.
+    private func noteLatency(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let counts = latency.read(waits: counters.waits, answers: answerTimes(), at: .now)
+        let parameters = Parameters(state.id, PostgresArray(counts.waits), PostgresArray(counts.answers))
+        try await lifeline.execute(WorkerStatements.noteLatency, parameters)
     }
 
     /// Writes the counts of pushes, and opens breakers.

@@ -36,8 +36,11 @@ package actor Worker {
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
     nonisolated let ledger = Guarded(WorkerCounters())
+    /// How long answers have taken, of all workers of the program.
+    nonisolated let answerTimes: @Sendable () -> DurationHistogram
 
     var state: WorkerState
+    var latency = LatencyWindow(at: .now)
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     var permit = SendingPermit(for: .zero)
     /// Shared by all work but heartbeats.
@@ -77,12 +80,14 @@ package actor Worker {
         backend: any Backend,
         loop: EventLoop,
         share: FlightCeiling.Share? = nil,
+        answerTimes: @escaping @Sendable () -> DurationHistogram = { DurationHistogram() },
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.options = options
         self.backend = backend
         self.loop = loop
         self.share = share
+        self.answerTimes = answerTimes
         emit = events
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }

@@ -26,6 +26,11 @@ package enum WorkerStatements {
         """
     )
 
+    static let noteLatency = Statement(
+        "note_latency",
+        "UPDATE carillon.workers w SET waits = $2, answers = $3 WHERE w.id = $1"
+    )
+
     /// The heartbeats and leases of all other workers.
     static let heartbeats = Statement(
         "heartbeats",

@@ -57,7 +57,8 @@ final class DemoFleet: Sendable {
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
             let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())
-            let worker = Worker(options, backend: backend, loop: loop) { event in
+            let answerTimes: @Sendable () -> DurationHistogram = { backend.traffic.answerTimes }
+            let worker = Worker(options, backend: backend, loop: loop, answerTimes: answerTimes) { event in
                 switch event {
                 case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
                 default: if !isSilent { log.tell(event) }

@@ -100,7 +100,11 @@ private struct Work: Sendable {
     }
 
     /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
-    private func sites(on databases: [DatabaseSetting], _ backend: any Backend, _ loop: EventLoop) -> [WorkerSite] {
+    private func sites(
+        on databases: [DatabaseSetting],
+        _ backend: TransportBackend,
+        _ loop: EventLoop
+    ) -> [WorkerSite] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         return databases.indices.map { place in

@@ -29,7 +29,7 @@ final class WorkerSite: Sendable {
         _ options: WorkerOptions,
         label: String?,
         share: FlightCeiling.Share?,
-        backend: any Backend,
+        backend: TransportBackend,
         loop: EventLoop,
         log: Log
     ) {
@@ -38,7 +38,13 @@ final class WorkerSite: Sendable {
         self.log = log
         self.loop = loop
         gauges = AppGauges(database: options.database, loop: loop)
-        worker = Worker(options, backend: backend, loop: loop, share: share) { [progress] event in
+        worker = Worker(
+            options,
+            backend: backend,
+            loop: loop,
+            share: share,
+            answerTimes: { backend.traffic.answerTimes }
+        ) { [progress] event in
             if case .draining = event { progress.isStopping.store(true, ordering: .relaxed) }
             if case .gaveUp = event { progress.hasGivenUp.store(true, ordering: .relaxed) }
             WorkerLog(log: log).tell(event)

@@ -31,6 +31,13 @@ enum Quantity {
         return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
     }
 
+    /// "25 ms", "2.5 s", "5 min", "2 h".
+    static func duration(_ seconds: Double) -> String {
+        if seconds < 1 { return oneDigit(seconds * 1_000) + " ms" }
+        if seconds < 60 { return oneDigit(seconds) + " s" }
+        return seconds < 3_600 ? oneDigit(seconds / 60) + " min" : oneDigit(seconds / 3_600) + " h"
+    }
+
     private static func oneDigit(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"

@@ -8,11 +8,13 @@ struct OverviewQuery {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
         async let buckets = ActivityQuery(database: database).run(app: nil, .hour)
         async let upkeep = Upkeep(from: database)
+        async let latency = Latency(from: database)
         return OverviewView(
             apps: try await apps,
             workers: try await workers,
             buckets: try await buckets,
-            upkeep: try await upkeep
+            upkeep: try await upkeep,
+            latency: try await latency
         )
     }
 }

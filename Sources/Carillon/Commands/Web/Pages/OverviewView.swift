@@ -6,8 +6,10 @@ struct OverviewView: PageView {
     let workers: [WorkerRow]
     let buckets: [ActivityBucket]
     let problems: [Problem]
+    let latency: Latency
 
-    init(apps: [AppStatus], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep) {
+    init(apps: [AppStatus], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep, latency: Latency) {
+        self.latency = latency
         self.apps = apps
         self.workers = workers
         self.buckets = buckets
@@ -60,8 +62,17 @@ struct OverviewView: PageView {
                 mark: workersAlive > 0 ? .quiet : .bad
             )
         ).html
+        latencyTiles
         ActivityChart(buckets: buckets, span: .hour).html
         if !apps.isEmpty { HTML(.section) { AppTable(caption: "Apps", apps: apps).html } }
+    }
+
+    private var latencyTiles: HTML {
+        let (waits, answers) = (latency.waits.tile, latency.answers.tile)
+        return Tiles(
+            .init("Half of the jobs were claimed", waits.value, note: waits.note),
+            .init("Half of the requests were answered", answers.value, note: answers.note)
+        ).html
     }
 
     private var problemList: HTML {
@@ -88,7 +99,7 @@ struct OverviewView: PageView {
             "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
             "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workersAlive, "activity": buckets, "apps": apps,
+            "workers_alive": workersAlive, "latency": latency, "activity": buckets, "apps": apps,
         ]
     }
 }
