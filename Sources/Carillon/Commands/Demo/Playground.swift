@@ -24,6 +24,15 @@ struct Playground: Sendable {
         FROM generate_series(1, 12) n
         """
     )
+    private static let activities = Statement(
+        "playground_activities",
+        """
+        WITH registered AS MATERIALIZED (
+            SELECT n, carillon.register_token('shop', lpad(to_hex(n), 64, 'b'), kind => 'live_activity') FROM generate_series(1, 5) n)
+        SELECT carillon.update_activity('shop', ARRAY[lpad(to_hex(n), 64, 'b')], '{"status": "on its way"}',
+            run_at => now() + n * interval '10 minutes', reference => 'parcel ' || n) FROM registered WHERE n <= 2
+        """
+    )
     private static let register = Statement(
         "playground_register",
         """
@@ -99,6 +108,7 @@ struct Playground: Sendable {
         try await connection.execute(Self.register, Parameters(30_000 as Int64))
         try await connection.execute(Self.broadcast, Parameters())
         try await connection.execute(Self.scheduled, Parameters())
+        try await connection.execute(Self.activities, Parameters())
         try await connection.execute(Self.traffic, Parameters("weather", 3 as Int64, "Rain at five", "rain"))
     }
 

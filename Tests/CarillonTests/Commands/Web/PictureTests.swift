@@ -33,6 +33,7 @@ struct PictureTests {
                     try await loop.eventually("the chart has some minutes", within: .seconds(300)) {
                         try await browser.value("return document.querySelectorAll('.plot rect').length >= 6") == "true"
                     }
+                    try await Self.change(browser, root)
                     for page in try await Self.pages + Self.others(browser, root) {
                         for (width, isDark) in [(1280, false), (1280, true), (390, false), (390, true)] {
                             try await browser.show(width: width, isDark: isDark)
@@ -60,6 +61,17 @@ struct PictureTests {
         let requeue = try await path("/failures", "a[href^='/failures/requeue']")
         let cancel = broadcast.replacing("?", with: "/cancel?")
         return [("message", message), ("requeue", requeue), ("cancel", cancel), ("test", "/test")]
+    }
+
+    /// Something to see among the changes.
+    private static func change(_ browser: WebDriver, _ root: String) async throws {
+        try await browser.open(root + "/apps/weather")
+        try await browser.type("the forecast was wrong", into: "input[name=reason]")
+        try await browser.click("form[action='/apps/weather/pause'] button")
+        try await browser.click("form[action='/apps/weather/resume'] button")
+        try await browser.open(root + "/apps/shop")
+        try await browser.type("500", into: "input[name=max_rate]")
+        try await browser.click("form[action='/apps/shop/limits'] button")
     }
 
     private static func preview(_ browser: WebDriver) async throws {

@@ -73,7 +73,7 @@ struct TestPushView: PageView {
                 ActionForm.choice(
                     "Push type",
                     "push_type",
-                    [("", "as the payload needs")] + PushType.all.map { ("\($0)", "\($0)") },
+                    [("", "automatic")] + PushType.all.map { ("\($0)", "\($0)") },
                     chosen: push.pushType
                 )
                 ActionForm.choice(
