@@ -46,6 +46,28 @@ struct Playground: Sendable {
         "playground_broadcast",
         "SELECT carillon.broadcast('news', title => 'Evening news', body => 'What happened today', reference => 'evening')"
     )
+    /// Counts of the day before, which is made up: a shop with busy and quiet hours, four times the news, and half an hour in
+    /// which the gateway was overloaded.
+    private static let day = Statement(
+        "playground_day",
+        """
+        WITH minutes AS (
+            SELECT date_trunc('minute', now()) - ago * interval '1 minute' AS minute, ago,
+                ago BETWEEN 200 AND 230 AS is_outage, 0.85 + 0.3 * random() AS noise
+            FROM generate_series(1, 1440) AS ago
+        )
+        INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, retried)
+        SELECT d.minute, a.id, 0, d.sent, CASE WHEN d.ago > 60 THEN d.sent * 0.02 ELSE 0 END,
+            CASE WHEN d.is_outage THEN d.sent * 4 ELSE d.sent * 0.01 END
+        FROM (
+            SELECT m.*, 'shop' AS app, 1200 * m.noise * (0.55 + 0.45 * cos(2 * pi() * m.ago / 1440))
+                * CASE WHEN m.is_outage THEN 0.2 ELSE 1 END AS sent
+            FROM minutes m
+            UNION ALL
+            SELECT m.*, 'news', 6000 * m.noise FROM minutes m WHERE m.ago % 360 BETWEEN 315 AND 325
+        ) AS d JOIN carillon.apps a ON a.name = d.app
+        """
+    )
     private static let answers = ["dead=410:Unregistered", "bad0=400:BadDeviceToken", "5030=503:ServiceUnavailable*2"]
 
     let address: Address
@@ -85,7 +107,7 @@ struct Playground: Sendable {
                     """
                     Open http://\(Address(host: address.host, port: server.port))/ in a browser. Two workers send for three apps, one of \
                     which lacks its credential, and a broadcast is under way. On the pages you can pause, limit, cancel, requeue and \
-                    send test pushes.
+                    send test pushes. The counts of the day before are made up.
                     For SQL: psql '\(url)'
                     Ctrl-C stops everything.
                     """
@@ -102,6 +124,7 @@ struct Playground: Sendable {
             try await database.prepare(gateway, app: app, credential: certificate)
         }
         let apps = AppStore(connection)
+        try await connection.execute(Self.day, Parameters())
         // The broadcast takes some minutes.
         try await apps.change("news") { $0.maxRate = 100 }
         try await apps.add("weather") { $0.topic = DemoDatabase.topic(of: "weather") }
