@@ -149,8 +149,8 @@ BEGIN
         refusal := carillon.check_kind(kind);
     ELSIF everyone THEN
         wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        -- One snapshot, read along an index in parts: the cost of a part does not grow with the number of tokens.
-        -- Devices are read along the primary key, because they are most of it. The others have an index of their own.
+        -- One snapshot, read along an index in parts, so that a part costs the same however many tokens there are: the primary
+        -- key for devices, one of their own for others. The planner expects no row of (expires_at > now()) IS NOT FALSE.
         IF wanted = 'device' THEN
             OPEN parts FOR WITH RECURSIVE part AS (
                 SELECT NULL::text[] AS tokens, '' AS last
@@ -158,7 +158,7 @@ BEGIN
                 SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
                     SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
                         SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
-                            AND k.kind = 'device' AND (k.expires_at > now()) IS NOT FALSE
+                            AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
                         ORDER BY k.token LIMIT size) t) next
                 WHERE next.tokens IS NOT NULL)
             SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
@@ -169,7 +169,7 @@ BEGIN
                 SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
                     SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
                         SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
-                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at > now()) IS NOT FALSE
+                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
                         ORDER BY k.token LIMIT size) t) next
                 WHERE next.tokens IS NOT NULL)
             SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
