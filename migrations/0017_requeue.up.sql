@@ -100,7 +100,7 @@ LANGUAGE sql STABLE AS $$
         AND (messages IS NULL OR f.message_id = ANY (messages))
         AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
             AND carillon.has_content(m.tokens, f.token)
-            AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+            AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch'))
         AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
 $$;
 -- Enqueues those failures again, and returns how many pushes.
@@ -201,7 +201,7 @@ BEGIN
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
                     AND m.message_id = f.message_id AND carillon.has_content(m.tokens, f.token)
-                    AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+                    AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch'))
                 AND f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id));
     END IF;
     IF refusal.message IS NOT NULL THEN
