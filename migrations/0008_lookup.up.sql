@@ -1,8 +1,9 @@
 -- Finds messages and jobs by index, without reading the whole queue.
 
--- The lanes that have rows: a loose scan of the primary key.
+-- The lanes that have rows: a loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the
+-- large tables, instead of reading a whole index.
 CREATE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
         (SELECT m.app_id, m.lane FROM carillon.messages m
         WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
@@ -16,7 +17,7 @@ $$;
 
 -- The apps that have scheduled jobs or unfinished messages: the same scan.
 CREATE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
         (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
         UNION ALL

@@ -14,14 +14,20 @@ DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
     apps integer[];
 BEGIN
-    SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
-        SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
-        UNION ALL
-        SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
-        UNION ALL
-        SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
-        WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
-    ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    IF cardinality(chosen) = 1 AND EXISTS (
+        SELECT FROM carillon.broadcasts b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
+    THEN
+        apps := chosen;
+    ELSE
+        SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+            SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
+            UNION ALL
+            SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+            UNION ALL
+            SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+            WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+        ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    END IF;
     IF apps IS NULL THEN
         SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
         WHERE chosen IS NULL OR j.app_id = ANY (chosen);
@@ -135,8 +141,9 @@ COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 
 -- The jobs of a message that have not ended, by their ids, or between the first and the last id of a message that was
--- cut. In messages, retries have ids of their own and no index finds them: `everywhere` reads all rows of the app.
-CREATE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean)
+-- cut. In messages, retries have ids of their own and no index finds them: `everywhere` reads all rows of the app, or the
+-- newest `depth` of each lane.
+CREATE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
     last_reason text, reference text, created_at timestamptz
@@ -152,9 +159,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
         m.created_at
-    FROM carillon.messages m
-    WHERE everywhere AND m.app_id = open_jobs.app
-        AND m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+    FROM (
+        SELECT a.* FROM carillon.messages a WHERE everywhere AND depth IS NULL AND a.app_id = open_jobs.app
+        UNION ALL
+        SELECT n.* FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
+            SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
+            ORDER BY s.id DESC LIMIT open_jobs.depth) n
+        WHERE everywhere AND depth IS NOT NULL
+    ) m
+    WHERE m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
         AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
@@ -213,13 +226,16 @@ $$;
 
 -- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
 -- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
--- of the app that is named or all that the caller may use.
-CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL)
-RETURNS SETOF carillon.message_state
+-- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
+-- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
+CREATE FUNCTION carillon.message_status(
+    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
+) RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
+    few_jobs CONSTANT integer := 100;
     message record;
     whole carillon.broadcasts;
     known record;
@@ -251,6 +267,7 @@ BEGIN
             coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
             coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
             min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids,
+            array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
             (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
             (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason,
             array_agg(t.apns_unique_ids) FILTER (WHERE t.apns_unique_ids IS NOT NULL) AS unique_ids
@@ -278,8 +295,11 @@ BEGIN
             WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
         everywhere := false;
         LOOP
-            SELECT coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
-                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted), 0) AS others,
+            -- Thousands of jobs may wait of a message that was cut. Their tokens, 66 kB each, are not read for being counted.
+            SELECT count(*) > few_jobs AND whole.id IS NOT NULL AS are_many,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
+                coalesce(sum(cardinality(j.tokens)) FILTER (
+                    WHERE NOT j.is_counted AND (j.jobs <= few_jobs OR whole.id IS NULL)), 0) AS others,
                 max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
                 max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
                 min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
@@ -287,14 +307,14 @@ BEGIN
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS reason
             INTO waiting
             FROM (
-                SELECT o.*, EXISTS (SELECT FROM carillon.unfinished u
+                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
                     WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-                FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o) j;
+                FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere, depth) o) j;
             EXIT WHEN everywhere OR waiting.counted >= known.remaining;
             everywhere := true;
         END LOOP;
         SELECT f.status, f.reason INTO last_failure FROM carillon.failures f
-        WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids) ORDER BY f.failed_at DESC LIMIT 1;
+        WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
 
         answer := NULL;
         answer.id := message.message_id;
@@ -304,7 +324,9 @@ BEGIN
         answer.failed := known.failed;
         answer.expired := known.expired;
         answer.cancelled := known.cancelled;
-        answer.waiting := known.remaining + waiting.others;
+        answer.waiting := CASE WHEN waiting.are_many
+            THEN greatest(whole.tokens - known.sent - known.failed - known.expired - known.cancelled, 0)
+            ELSE known.remaining + waiting.others END;
         answer.tokens := coalesce(whole.tokens,
             known.sent + known.failed + known.expired + known.cancelled + known.remaining + waiting.others);
         answer.attempts := greatest(known.attempts, waiting.attempts);
@@ -317,7 +339,8 @@ BEGIN
         answer.last_reason := coalesce(waiting.reason, last_failure.reason, known.reason);
         answer.state := CASE
             WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'
-            WHEN answer.waiting > 0 AND waiting.attempt > 1 THEN 'retrying'
+            WHEN answer.waiting > 0 AND (waiting.attempt > 1 OR depth IS NOT NULL AND known.remaining > waiting.counted)
+            THEN 'retrying'
             WHEN 'ready' = ANY (waiting.states) THEN 'ready'
             WHEN answer.waiting > 0 THEN 'scheduled'
             WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled > 0 THEN 'partly sent'
@@ -338,7 +361,7 @@ BEGIN
         answer.may_have_arrived := answer.sent < answer.tokens AND (
             EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
                 AND u.message_id = ANY (known.ids || waiting.ids))
-            OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+            OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids)
                 AND carillon.can_requeue(f.status, f.reason, true, true)
                 AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END),
@@ -346,11 +369,11 @@ BEGIN
         FROM (
             SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason,
                 NULL::timestamptz AS next_attempt_at, f.apns_unique_id
-            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids)
             UNION ALL
             SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
                 o.last_status, o.last_reason, o.run_at, NULL
-            FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o
+            FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere, depth) o
             CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
             UNION ALL
             SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid

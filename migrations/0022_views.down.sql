@@ -1,5 +1,5 @@
 DROP FUNCTION carillon.feedback_schedule, carillon.token_counts, carillon.next_due, carillon.search_token,
-    carillon.search_reference;
+    carillon.search_reference, carillon.search_depth;
 DROP VIEW carillon.app_status, carillon.held_apps, carillon.pending;
 DROP FUNCTION carillon.queue_depth, carillon.scheduled_depth;
 

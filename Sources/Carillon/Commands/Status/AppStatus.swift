@@ -2,7 +2,8 @@ import CarillonPostgres
 
 /// A row of `app_status`.
 struct AppStatus: RowReadable, JSONConvertible {
-    /// $1: the name of one app, null: all; $2: how far scheduled jobs are counted, null: all; $3: at most so many apps.
+    /// $1: the name of one app, null: all; $2: how far scheduled jobs are counted, null: all; $3: at most so many apps, null: all;
+    /// $4: those whose names come after this one, null: all.
     private static let statement = Statement(
         "status_apps",
         """
@@ -13,7 +14,11 @@ struct AppStatus: RowReadable, JSONConvertible {
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
             extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in_seconds,
             s.credential_error, s.hold_kind, s.hold_reason, s.held_since
-        FROM carillon.app_status s WHERE $1 IS NULL OR s.app = $1 ORDER BY s.app LIMIT $3
+        FROM carillon.app_status s
+        WHERE s.app_id IN (
+            SELECT a.id FROM carillon.apps a WHERE ($1 IS NULL OR a.name = $1) AND ($4 IS NULL OR a.name > $4)
+            ORDER BY a.name LIMIT $3)
+        ORDER BY s.app
         """
     )
 
@@ -21,20 +26,25 @@ struct AppStatus: RowReadable, JSONConvertible {
     static let countLimit: Int64 = 1_000
 
     static func all(on connection: PostgresConnection) async throws -> [AppStatus] {
-        try await connection.values(of: statement, Parameters(String?.none, Int64?.none, Int64?.none))
+        try await connection.values(of: statement, Parameters(String?.none, Int64?.none, Int64?.none, String?.none))
     }
 
     static func one(_ name: String, on connection: PostgresConnection) async throws -> AppStatus? {
         let found: [AppStatus] = try await connection.values(
             of: statement,
-            Parameters(name as String?, Int64?.none, Int64?.none)
+            Parameters(name as String?, Int64?.none, Int64?.none, String?.none)
         )
         return found.first
     }
 
     /// For pages: nothing is counted beyond a bound.
-    static func bounded(_ name: String? = nil, from database: WebDatabase) async throws -> [AppStatus] {
-        try await database.values(of: statement, Parameters(name, countLimit + 1 as Int64?, 500 as Int64?))
+    static func bounded(
+        _ name: String? = nil,
+        after: String? = nil,
+        most: Int64,
+        from database: WebDatabase
+    ) async throws -> [AppStatus] {
+        try await database.values(of: statement, Parameters(name, countLimit + 1 as Int64?, most as Int64?, after))
     }
 
     let name: String

@@ -29,7 +29,7 @@ struct Dashboard: Sendable {
     private var pages: [Page] {
         [
             Page("/") { _, _ in try await OverviewQuery(database: database).run() },
-            Page("/apps") { _, _ in try await AppListQuery(database: database).run() },
+            Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
             Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
             Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },

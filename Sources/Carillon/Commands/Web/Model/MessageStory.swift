@@ -16,7 +16,10 @@ struct MessageStory {
         case "in flight": return "A worker has it in flight: no answer has been recorded yet."
         case "retrying":
             let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
-            return "\(progress)\(lastAttempt) It is tried again at \(next)."
+            if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) It is tried again at \(next)." }
+            // Behind a long queue its retry is not found, and with it the last answer.
+            let last = message.lastReason == nil ? "" : lastAttempt + " "
+            return "\(progress)\(last)Its retry is due, and waits for its turn."
         case "sent":
             return
                 "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). Whoever saw nothing: the device was off for "

@@ -3,7 +3,7 @@ import CarillonWeb
 
 /// Reads the Live Activities that are under way.
 struct ActivitiesQuery {
-    static let count = 200
+    static let count = 100
 
     private static let statement = Statement(
         "web_activities",

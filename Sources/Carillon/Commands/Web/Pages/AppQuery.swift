@@ -23,12 +23,15 @@ struct AppQuery {
 
     func run() async throws -> AppPageView {
         let name = name
-        async let found = AppStatus.bounded(name, from: database)
+        async let found = AppStatus.bounded(name, most: 1, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = ActivityQuery(database: database).run(app: name, span)
-        async let failures: [FailureGroup] = database.values(
-            of: FailureGroup.statement,
-            FailureGroup.parameters(app: name, reason: nil, within: span == .hour ? .hour : .day)
+        async let failures = FailureGroup.read(
+            app: name,
+            reason: nil,
+            within: span == .hour ? .hour : .day,
+            depth: LookDepth.read(for: name, from: database),
+            from: database
         )
         async let changes = ChangesQuery.changes(from: database, app: name, most: 10)
         guard let app = try await found.first, let settings = try await settings.first else {

@@ -3,16 +3,20 @@ import CarillonWeb
 
 struct BroadcastsQuery {
     static let count = 25
+    /// The results of so many jobs are added up, so there may be fewer.
+    private static let jobs = 50_000
 
     private static let statement = Statement(
         "web_broadcasts",
         """
         SELECT b.id, a.name AS app, b.reference, b.jobs, b.tokens, b.created_at, b.cancelled_at, p.sent, p.failed, p.expired,
             p.cancelled, p.remaining, p.finished_at, extract(epoch FROM now() - b.created_at)::float8 AS elapsed
-        FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT \(count)) b
+        FROM (
+            SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs
+            FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT \(count)) b) b
         JOIN carillon.apps a ON a.id = b.app_id
         CROSS JOIN LATERAL carillon.broadcast_progress(b.id, a.name) p
-        ORDER BY b.id DESC
+        WHERE b.newer_jobs < \(jobs) ORDER BY b.id DESC
         """
     )
 
@@ -92,7 +96,7 @@ struct BroadcastsView: PageView {
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
-            "The newest \(BroadcastsQuery.count) messages that were split into jobs: broadcasts, and those of more than 1,000 tokens."
+            "The newest messages that were split into jobs: broadcasts, and those of more than 1,000 tokens."
         }
         if broadcasts.isEmpty {
             HTML(.p) { "There is none." }

@@ -3,7 +3,7 @@ import CarillonWeb
 
 /// Reads what people have changed, the newest first.
 struct ChangesQuery {
-    static let pageLength: Int64 = 100
+    static let pageLength: Int64 = 50
 
     /// $1: the name of one app, null: all; $2: only changes before this one, or null.
     private static let all = Statement(

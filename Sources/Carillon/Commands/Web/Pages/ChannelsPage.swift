@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonWeb
 
 struct ChannelsQuery {
-    static let count = 200
+    static let count = 100
 
     /// Of each app the first by reference, and of these first what is not in order.
     private static let statement = Statement(

@@ -8,9 +8,12 @@ struct FailureGroupTable {
 
     @HTMLBuilder var html: HTML {
         DataTable("Failures in \(window.text), by reason", groups, columns).html
-        if groups.contains(where: \.isBounded) {
+        if groups.count == FailureGroup.most {
+            HTML(.p, .class("note")) { "The largest \(groups.count): choose an app to see all of its reasons." }
+        }
+        if let bounded = groups.first(where: \.isBounded) {
             HTML(.p, .class("note")) {
-                "Counted among the newest \(Int(FailureGroup.depth).grouped) failures of each app; there are more."
+                "Counted among the newest \(Int(bounded.depth).grouped) failures of each app; there are more."
             }
         }
     }

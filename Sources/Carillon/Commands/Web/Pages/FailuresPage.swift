@@ -4,19 +4,19 @@ import CarillonWeb
 struct FailuresQuery {
     static let pageLength = 50
 
-    /// $1 to $3 as for the groups; $4: only failures before, in microseconds since 1970, or null. Like them, it looks no
-    /// further back than the newest of each app.
+    /// $1 to $3 as for the groups; $4: only failures before, in microseconds since 1970, or null. $5: with
+    /// those that were dismissed; $6: as $5 for the groups.
     private static let statement = Statement(
         "web_failures",
         """
         SELECT a.name AS app, f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at,
             f.requeued_at IS NOT NULL AS requeued, f.dismissed_at IS NOT NULL AS dismissed
-        FROM carillon.apps a CROSS JOIN LATERAL (
+        FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 AND ($4 IS NULL OR f.failed_at < 'epoch'::timestamptz + $4 * interval '1 microsecond')
-            ORDER BY f.failed_at DESC LIMIT \(FailureGroup.depth)) f
-        WHERE ($1 IS NULL OR a.name = $1) AND ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
+            ORDER BY f.failed_at DESC LIMIT $6) f
+        WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength)
         """
     )
@@ -49,13 +49,18 @@ struct FailuresQuery {
     }
 
     func run() async throws -> FailuresView {
-        async let groups: [FailureGroup] = database.values(
-            of: FailureGroup.statement,
-            FailureGroup.parameters(app: app, reason: reason, within: window, dismissed: showsDismissed)
+        let depth = try await LookDepth.read(for: app, from: database)
+        async let groups = FailureGroup.read(
+            app: app,
+            reason: reason,
+            within: window,
+            dismissed: showsDismissed,
+            depth: depth,
+            from: database
         )
         async let failures: [FailureRow] = database.values(
             of: Self.statement,
-            Parameters(app, reason, window.seconds, before, showsDismissed)
+            Parameters(app, reason, window.seconds, before, showsDismissed, depth)
         )
         return FailuresView(
             app: app,

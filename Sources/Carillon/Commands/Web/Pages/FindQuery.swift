@@ -3,10 +3,6 @@ import CarillonWeb
 
 /// Finds messages by what a person has at hand: the id of a message or broadcast, a reference, or a device token.
 struct FindQuery {
-    private static let byID = Statement(
-        "web_find_id",
-        "SELECT m.app, m.id, m.state, m.reference FROM carillon.message_status(id => $1) AS m ORDER BY m.app LIMIT 50"
-    )
     private static let byReference = Statement(
         "web_find_reference",
         "SELECT s.app, s.id, NULL::text AS state, $1 AS reference FROM carillon.search_reference($1) AS s"
@@ -35,18 +31,25 @@ struct FindQuery {
 
     func run() async throws -> any PageView {
         guard !wanted.isEmpty else { return FindView(wanted: wanted, messages: [], events: nil, tokens: tokens) }
-        var messages: [FoundMessage] = []
-        if let id = Int64(wanted), id > 0 {
-            messages += try await database.values(of: Self.byID, Parameters(id))
+        async let byReference: [FoundMessage] = database.values(of: Self.byReference, Parameters(wanted))
+        async let events = events()
+        let query = Int64(wanted).flatMap { id in
+            id > 0 ? MessageQuery(database: database, tokens: tokens, id: id, app: nil) : nil
         }
-        messages += try await database.values(of: Self.byReference, Parameters(wanted))
-        let events: [TokenEvent]? =
-            TokenText.isLikely(wanted) ? try await database.values(of: Self.byToken, Parameters(wanted)) : nil
-        if !wantsList, messages.count == 1, (events ?? []).isEmpty {
+        let byID = try await query?.messagesIfAny() ?? []
+        let messages = byID.map(FoundMessage.init) + (try await byReference)
+        if !wantsList, messages.count == 1, (try await events ?? []).isEmpty {
+            if let query, let message = byID.first { return try await query.view(of: message) }
             let (id, app) = (messages[0].id, messages[0].app)
             return try await MessageQuery(database: database, tokens: tokens, id: id, app: app).run()
         }
-        return FindView(wanted: wanted, messages: messages, events: events, tokens: tokens)
+        return FindView(wanted: wanted, messages: messages, events: try await events, tokens: tokens)
+    }
+
+    /// Nil: this is no device token.
+    private func events() async throws -> [TokenEvent]? {
+        guard TokenText.isLikely(wanted) else { return nil }
+        return try await database.values(of: Self.byToken, Parameters(wanted))
     }
 }
 
@@ -70,6 +73,13 @@ struct FoundMessage: RowReadable, JSONConvertible {
         id = try rows.int64(row, "id")
         state = try rows.stringIfPresent(row, "state")
         reference = try rows.stringIfPresent(row, "reference")
+    }
+
+    init(_ message: MessageProgress) {
+        app = message.app
+        id = message.id
+        state = message.state
+        reference = message.reference
     }
 
     var link: Link { Link("messages", String(id), query: ["app": app]) }

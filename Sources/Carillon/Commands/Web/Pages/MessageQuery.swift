@@ -3,11 +3,13 @@ import CarillonWeb
 
 struct MessageQuery {
     static let failureLimit = 200
+    /// How many rows of each lane are read for a retry that is due, which no index finds.
+    static let retryDepth = 2_000
 
     private static let message = Statement(
         "web_message",
         """
-        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.app LIMIT 20
+        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, app => $2, depth => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
         """
     )
     private static let flights = Statement(
@@ -57,7 +59,11 @@ struct MessageQuery {
     func run() async throws -> any PageView {
         let found = try await messages()
         if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
-        let message = found[0]
+        return try await view(of: found[0])
+    }
+
+    func view(of message: MessageProgress) async throws -> MessageView {
+        let id = id
         async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
         async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
         async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
@@ -72,12 +78,7 @@ struct MessageQuery {
 
     /// At least one: of the app that was named, or of each.
     func messages() async throws -> [MessageProgress] {
-        let found: [MessageProgress]
-        do {
-            found = try await database.values(of: Self.message, Parameters(id, app))
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
-        }
+        let found = try await messagesIfAny()
         guard !found.isEmpty else {
             throw PageError.notFound(
                 "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
@@ -85,6 +86,14 @@ struct MessageQuery {
             )
         }
         return found
+    }
+
+    func messagesIfAny() async throws -> [MessageProgress] {
+        do {
+            return try await database.values(of: Self.message, Parameters(id, app))
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
+        }
     }
 }
 

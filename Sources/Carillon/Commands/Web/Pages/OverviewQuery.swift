@@ -4,7 +4,7 @@ struct OverviewQuery {
     let database: WebDatabase
 
     func run() async throws -> OverviewView {
-        async let apps = AppStatus.bounded(from: database)
+        async let apps = AppStatus.bounded(most: Int64(OverviewView.most), from: database)
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
         async let buckets = ActivityQuery(database: database).run(app: nil, .hour)
         async let upkeep = Upkeep(from: database)

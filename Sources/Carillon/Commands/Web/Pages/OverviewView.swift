@@ -2,6 +2,11 @@ import CarillonWeb
 
 /// The first page: how much is sent, what waits, and what is wrong.
 struct OverviewView: PageView {
+    /// So many apps are looked at, the first by name.
+    static let most = 200
+    /// So many are shown.
+    private static let shown = 20
+
     let apps: [AppStatus]
     let workers: [WorkerRow]
     let buckets: [ActivityBucket]
@@ -64,7 +69,23 @@ struct OverviewView: PageView {
         ).html
         latencyTiles
         ActivityChart(buckets: buckets, span: .hour).html
-        if !apps.isEmpty { HTML(.section) { AppTable(caption: "Apps", apps: apps).html } }
+        if apps.count == Self.most {
+            HTML(.p, .class("note")) {
+                "What is wrong with apps, ready, scheduled and in flight: of the first \(Self.most) apps by name."
+            }
+        }
+        if !apps.isEmpty {
+            HTML(.section) {
+                AppTable(caption: apps.count > Self.shown ? "Apps that send most" : "Apps", apps: busiest).html
+                if apps.count > Self.shown { HTML(.p) { HTML(.a, .href(Link("apps"))) { "All apps" } } }
+            }
+        }
+    }
+
+    /// By name if all are shown.
+    private var busiest: [AppStatus] {
+        guard apps.count > Self.shown else { return apps }
+        return Array(apps.sorted { ($0.sentLastHour, $0.depth) > ($1.sentLastHour, $1.depth) }.prefix(Self.shown))
     }
 
     private var latencyTiles: HTML {
@@ -99,7 +120,7 @@ struct OverviewView: PageView {
             "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
             "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workersAlive, "latency": latency, "activity": buckets, "apps": apps,
+            "workers_alive": workersAlive, "latency": latency, "activity": buckets, "apps": busiest,
         ]
     }
 }

@@ -3,12 +3,9 @@ import CarillonWeb
 
 /// The registered tokens, and those that Apple reported dead.
 struct TokensQuery {
-    /// How far back in the reports about an app a page looks.
-    static let depth: Int64 = 5_000
-
     private static let counts = Statement(
         "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens FROM carillon.token_counts() AS c"
+        "SELECT c.app, c.kind, c.tokens, c.is_estimate FROM carillon.token_counts() AS c"
     )
     private static let days = Statement(
         "web_feedback_days",
@@ -16,12 +13,12 @@ struct TokensQuery {
         SELECT f.app, to_char(f.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reports,
             count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
         FROM (
-            SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= \(depth) AS is_bounded
-            FROM carillon.apps a CROSS JOIN LATERAL (
+            SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
+            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
                 SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
-                ORDER BY f.id DESC LIMIT \(depth)) f) f
+                ORDER BY f.id DESC LIMIT $1) f) f
         WHERE f.seen_at > now() - interval '14 days'
-        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT 200
+        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT 100
         """
     )
     private static let passes = Statement(
@@ -38,9 +35,10 @@ struct TokensQuery {
 
     func run() async throws -> TokensView {
         async let counts: [TokensView.Count] = database.values(of: Self.counts)
-        async let days: [TokensView.Day] = database.values(of: Self.days)
+        let depth = try await LookDepth.read(for: nil, from: database)
+        async let days: [TokensView.Day] = database.values(of: Self.days, Parameters(depth))
         async let passes: [TokensView.Passes] = database.values(of: Self.passes)
-        return TokensView(counts: try await counts, days: try await days, passes: try await passes.first)
+        return TokensView(counts: try await counts, days: try await days, depth: depth, passes: try await passes.first)
     }
 }
 
@@ -49,14 +47,16 @@ struct TokensView: PageView {
         let app: String
         let kind: String
         let tokens: Int64
+        let isEstimate: Bool
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
             app = try rows.string(row, "app")
             kind = try rows.string(row, "kind")
             tokens = try rows.int64(row, "tokens")
+            isEstimate = try rows.bool(row, "is_estimate")
         }
 
-        var json: JSONValue { ["app": app, "kind": kind, "tokens": tokens] }
+        var json: JSONValue { ["app": app, "kind": kind, "tokens": tokens, "is_estimate": isEstimate] }
     }
 
     struct Day: RowReadable, JSONConvertible {
@@ -93,6 +93,8 @@ struct TokensView: PageView {
 
     let counts: [Count]
     let days: [Day]
+    /// How many reports of each app were looked at.
+    let depth: Int64
     let passes: Passes?
 
     var title: String { "Tokens and feedback" }
@@ -115,9 +117,9 @@ struct TokensView: PageView {
                 counts,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
-                .number("Tokens") { ($0.tokens > 1_000 ? "about " : "") + Quantity.short($0.tokens) }
+                .number("Tokens") { ($0.isEstimate ? "about " : "") + Quantity.short($0.tokens) }
             ).html
-            HTML(.p, .class("note")) { "Counted up to 1,000, and estimated beyond." }
+            HTML(.p, .class("note")) { "Counted up to 1,000, of more than 20 apps up to fewer, and estimated beyond." }
         }
         if days.isEmpty {
             HTML(.p) { "Apple has reported no token dead in the last 14 days." }
@@ -132,7 +134,7 @@ struct TokensView: PageView {
             ).html
             if days.contains(where: \.isBounded) {
                 HTML(.p, .class("note")) {
-                    "Counted among the newest \(Int(TokensQuery.depth).grouped) reports of each app; there are more."
+                    "Counted among the newest \(Int(depth).grouped) reports of each app; there are more."
                 }
             }
         }

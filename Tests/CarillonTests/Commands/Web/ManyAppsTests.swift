@@ -1,0 +1,83 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// The dashboard of an installation with hundreds of apps.
+@Suite struct ManyAppsTests {
+    private static let apps = """
+        INSERT INTO carillon.apps (name, topic, certificate_id)
+        SELECT 'app ' || lpad(n::text, 3, '0'), 'com.example.app' || n, (SELECT min(c.id) FROM carillon.certificates c)
+        FROM generate_series(1, 300) n;
+        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
+        SELECT n, a.id, lpad(to_hex(n), 64, '0'), 400, 'Reason' || n % 7, now() - n * interval '1 second'
+        FROM carillon.apps a, generate_series(1, 60) n;
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, seen_at)
+        SELECT a.id, lpad(to_hex(n), 64, '0'), now(), 'Unregistered', now() - n * interval '1 day'
+        FROM carillon.apps a, generate_series(1, 13) n;
+        INSERT INTO carillon.tokens (app_id, token) SELECT a.id, 'aa' FROM carillon.apps a;
+        INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
+        SELECT a.id, 'bb', 'live_activity', now() + interval '8 hours' FROM carillon.apps a;
+        INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
+        SELECT a.id, 'match ' || n, 0, 'failed', 'Apple refused it' FROM carillon.apps a, generate_series(1, 3) n;
+        INSERT INTO carillon.activity (minute, app_id, worker_id, sent)
+        SELECT date_trunc('minute', now()), a.id, 1, a.id FROM carillon.apps a
+        """
+
+    @Test func `every page stays small, and says that there is more`() async throws {
+        try await Shop.with { shop in
+            try await shop.database.run(Self.apps)
+            try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
+                let assets = try await assetBytes(client)
+                for path in DashboardClient.pages + ["/failures?since=7d", "/find?q=nothing"] {
+                    let page = await client.get(path)
+                    #expect(page.status == "200")
+                    let bytes = page.body.utf8.count + assets
+                    #expect(bytes < 60_000, "\(path) has \(bytes) bytes with what it loads")
+                }
+                let overview = try DashboardClient.read(await client.get("/"), "/").text
+                #expect(overview.contains("of the first 200 apps") && overview.contains("All apps"))
+                let failures = try DashboardClient.read(await client.get("/failures"), "/failures").text
+                #expect(failures.contains("The largest 25"))
+            }
+        }
+    }
+
+    @Test func `the list of apps goes on from page to page, as JSON too`() async throws {
+        try await Shop.with { shop in
+            try await shop.database.run(Self.apps)
+            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+                struct List: Decodable {
+                    struct App: Decodable { let app: String }
+                    let apps: [App]
+                    let more: String?
+                }
+                var names: [String] = []
+                var next: String? = "/apps"
+                while let path = next {
+                    let page = await client.get(path)
+                    let json = await client.get(path, json: true).body
+                    let list = try JSONDecoder().decode(List.self, from: Data(json.utf8))
+                    #expect(list.apps.count <= 50)
+                    #expect(page.body.contains(">More</a>") == (list.more != nil))
+                    names += list.apps.map(\.app)
+                    next = list.more
+                }
+                #expect(names.count == 301 && names == names.sorted())
+                #expect(await client.get("/apps?after=zzz").body.contains("There are no more apps."))
+            }
+        }
+    }
+
+    /// The style sheet and the script.
+    private func assetBytes(_ client: DashboardClient) async throws -> Int {
+        let page = try HTMLReading(await client.get("/find").body)
+        var bytes = 0
+        for (name, attributes) in page.elements where name == "link" || name == "script" {
+            bytes += await client.get(try #require(attributes["href"] ?? attributes["src"])).body.utf8.count
+        }
+        #expect(bytes > 10_000)
+        return bytes
+    }
+}
