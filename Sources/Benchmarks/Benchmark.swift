@@ -63,6 +63,10 @@ struct Benchmark: Sendable {
         Benchmark("depth", 10_000_000, least: 150_000, isLong: true, "rows in the deep queue") {
             try await DepthBenchmark(depth: $0).run(into: &$1)
         },
+        // Every part of the fill has rows.
+        Benchmark("web", 1_000_000, least: 10_000, isLong: true, "jobs that wait, five times as many have ended") {
+            try await WebBenchmark(rows: $0).run(into: &$1)
+        },
     ]
 
     /// Both sizes, in words.

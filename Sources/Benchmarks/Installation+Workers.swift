@@ -11,10 +11,12 @@ extension Installation {
         return own.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/\(name)"
     }
 
-    private func start(_ words: [String]) throws -> ChildProcess {
-        var command = ChildProcess.Command(try Self.program("carillon"), words + ["--database", url])
+    /// - Parameter log: A file for what it writes on standard error.
+    func start(_ words: [String], as login: String? = nil, log: String? = nil) throws -> ChildProcess {
+        let database = url + (login.map { "&user=" + $0 } ?? "")
+        var command = ChildProcess.Command(try Self.program("carillon"), words + ["--database", database])
         command.output = .nothing
-        command.error = .nothing
+        command.error = log.map { .file($0) } ?? .nothing
         return try ChildProcess(command)
     }
 
@@ -30,7 +32,7 @@ extension Installation {
             try await body(workers)
             for worker in workers where drains {
                 worker.signal(SIGTERM)
-                _ = try await end(of: worker)
+                try await end(of: worker)
             }
         } catch {
             for worker in workers { worker.signal(SIGKILL) }
@@ -47,7 +49,8 @@ extension Installation {
     }
 
     /// Waits until a process has ended, which it must with status 0.
-    private func end(of process: ChildProcess) async throws -> (peakMemory: Int, processorTime: Duration) {
+    @discardableResult
+    func end(of process: ChildProcess) async throws -> (peakMemory: Int, processorTime: Duration) {
         var peakMemory = 0
         while true {
             do {

@@ -60,6 +60,11 @@ enum BenchmarkFigures {
             "rows a second out of a queue of 6,000", "rows a second out of a queue of 150,000", "  deep / shallow",
             "  rows left at the end",
         ],
+        "web": [
+            "pages", "the slowest page: p50", "  p95", "  max", "the slowest as JSON: p50", "  p95", "  max",
+            "the largest page, with style sheet and script", "rows a second of a worker, no page open",
+            "rows a second, 3 pages open", "  with / without them, median of 6 pairs",
+        ],
         "reap": [
             "one-token rows a second, without a feedback pass", "one-token rows a second, while a feedback pass runs",
             "  with / without it", "the pass: 200 dead of 2,000 tokens",
