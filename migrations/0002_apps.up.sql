@@ -59,7 +59,7 @@ CREATE TABLE carillon.apps (
     feedback_gateway text,
     feedback_error   text,
     channel_gateway  text,
-    sweep_channels   boolean NOT NULL DEFAULT false,
+    remove_unknown_channels   boolean NOT NULL DEFAULT false,
     paused           boolean NOT NULL DEFAULT false,
     paused_reason    text,
     max_rate         integer,
@@ -109,7 +109,7 @@ COMMENT ON COLUMN carillon.apps.feedback_gateway IS
     'host:port of the legacy feedback service; null: Apple''s for the protocol binary without a gateway, else none';
 COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
-COMMENT ON COLUMN carillon.apps.sweep_channels IS
+COMMENT ON COLUMN carillon.apps.remove_unknown_channels IS
     'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or the person that paused it has said so';
@@ -177,20 +177,20 @@ COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Appl
 
 -- Channels that Apple has and no row of channels. Apple tells neither who made a channel nor when, and another database or
 -- a person may use the same app.
-CREATE TABLE carillon.stray_channels (
-    app_id        integer CONSTRAINT stray_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+CREATE TABLE carillon.unknown_channels (
+    app_id        integer CONSTRAINT unknown_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     channel_id    text,
     is_ours       boolean NOT NULL DEFAULT false,
     first_seen_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, channel_id)
 );
-COMMENT ON TABLE carillon.stray_channels IS
+COMMENT ON TABLE carillon.unknown_channels IS
     'Channels that Apple has and that are not in channels, as sync last saw them.';
-COMMENT ON COLUMN carillon.stray_channels.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.stray_channels.channel_id IS 'Apple''s id of it';
-COMMENT ON COLUMN carillon.stray_channels.is_ours IS
+COMMENT ON COLUMN carillon.unknown_channels.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.unknown_channels.channel_id IS 'Apple''s id of it';
+COMMENT ON COLUMN carillon.unknown_channels.is_ours IS
     'whether a worker of this database has made it, and its record came too late; it is removed';
-COMMENT ON COLUMN carillon.stray_channels.first_seen_at IS 'when it was first seen';
+COMMENT ON COLUMN carillon.unknown_channels.first_seen_at IS 'when it was first seen';
 
 -- Isolated roles and the apps that they see. isolate_app() writes it.
 CREATE TABLE carillon.app_roles (

@@ -210,7 +210,7 @@ BEGIN
     IF FOUND THEN
         RETURN true;
     END IF;
-    INSERT INTO carillon.stray_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
     ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
     RETURN false;
 END
@@ -252,11 +252,11 @@ BEGIN
         AND coalesce(c.created_at, c.requested_at) < listed_at;
     UPDATE carillon.channels c SET state = 'ready', last_error = NULL
     WHERE c.app_id = app AND c.state = 'missing' AND c.channel_id = ANY (listed);
-    DELETE FROM carillon.stray_channels s
+    DELETE FROM carillon.unknown_channels s
     WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
         OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
     -- Another app here may have the same topic at Apple, and this channel.
-    INSERT INTO carillon.stray_channels (app_id, channel_id)
+    INSERT INTO carillon.unknown_channels (app_id, channel_id)
     SELECT app, l.id FROM unnest(listed) AS l(id)
     WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
     ON CONFLICT DO NOTHING;
@@ -264,7 +264,7 @@ BEGIN
     SELECT c.channel_id, c.reference, c.state, NULL::boolean, NULL::timestamptz FROM carillon.channels c
     WHERE c.app_id = app
     UNION ALL
-    SELECT s.channel_id, NULL, 'unknown', s.is_ours, s.first_seen_at FROM carillon.stray_channels s
+    SELECT s.channel_id, NULL, 'unknown', s.is_ours, s.first_seen_at FROM carillon.unknown_channels s
     WHERE s.app_id = app
     ORDER BY 2, 1;
 END

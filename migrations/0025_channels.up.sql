@@ -2,7 +2,7 @@
 --
 -- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
 -- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that nobody knows: see
--- stray_channels.
+-- unknown_channels.
 
 -- Requests a channel, and returns its reference. A channel that exists or is requested already stays as it is.
 CREATE FUNCTION carillon.request_channel(
@@ -98,7 +98,7 @@ BEGIN
     VALUES (target, reference, policy, channel_id, 'ready');
     PERFORM carillon.record_of_person('record channel', target,
         jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
-    DELETE FROM carillon.stray_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
+    DELETE FROM carillon.unknown_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
 END
 $$;
 COMMENT ON FUNCTION carillon.record_channel IS

@@ -13,15 +13,15 @@ DECLARE
         WHERE a.attrelid = 'carillon.message_arguments'::regclass AND a.attnum > 0
             AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type', 'is_strict')
         UNION ALL SELECT 'strict');
-    stray text;
+    unknown text;
 BEGIN
     IF jsonb_typeof(body) IS DISTINCT FROM 'object' THEN
         refusal := carillon.refusal('body', 'a JSON object', left(coalesce(body::text, 'null'), 40));
     ELSE
-        SELECT k.name INTO stray FROM jsonb_object_keys(body) AS k(name)
+        SELECT k.name INTO unknown FROM jsonb_object_keys(body) AS k(name)
         WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
         IF FOUND THEN
-            refusal := carillon.refusal('body', 'the arguments of enqueue without app', 'a member ' || to_json(left(stray, 80)),
+            refusal := carillon.refusal('body', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
                 'The members are: ' || array_to_string(names, ', ') || '.');
         END IF;
     END IF;

@@ -45,7 +45,7 @@ TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
 TO carillon_worker;
-GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.stray_channels TO carillon_worker;
+GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Content that another worker keeps at the same time is added to.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
@@ -76,12 +76,12 @@ TO carillon_worker;
 GRANT SELECT ON carillon.audit TO carillon_reader;
 GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    sweep_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
+    remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
     updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
-    carillon.channels, carillon.stray_channels
+    carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.scheduled_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,

@@ -17,7 +17,7 @@ package struct HTTP2Error: CodedError {
         case invalidField
         /// There is no such stream, or it has ended.
         case unknownStream
-        /// The session has failed before, or was swept.
+        /// The session has failed before, or was ended.
         case finished
         /// The library could not continue, usually for lack of memory.
         case library

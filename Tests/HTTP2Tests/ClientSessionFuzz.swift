@@ -24,7 +24,7 @@ func fuzzClientSession(_ bytes: [UInt8]) throws -> FuzzOutcome {
         if reader.byte() & 7 == 0 { _ = try? client.drain(limit: Int(reader.byte()) * 16) }
     }
     _ = try? client.drain()
-    client.sweep()
+    client.end()
     outcome.ended = client.ended
     outcome.answered = client.answers.count
     outcome.openStreams = client.session.openStreams

@@ -41,7 +41,7 @@ import Testing
                 if !isWhole { try? client.feed(Frames.frame(9, flags: 4, stream: stream, Array(block[cut...]))) }
                 _ = try? client.drain()
             }
-            client.sweep()
+            client.end()
             #expect(client.ended.sorted() == [0, 1], "seed \(seed)")
             #expect(client.ids.values.allSatisfy { $0.utf8.count <= 192 * 3 }, "seed \(seed)")
             #expect(client.answers.values.allSatisfy { (200...999).contains($0.status) }, "seed \(seed)")

@@ -57,17 +57,17 @@ import Testing
         #expect(client.ended == [1, 2] && client.session.openStreams == 0 && client.session.isFinished)
     }
 
-    @Test func `a second GOAWAY with a higher last stream ends the session, and the sweep the rest`() throws {
+    @Test func `a second GOAWAY with a higher last stream ends the session, and its end ends the rest`() throws {
         let client = try clientInFlight(4)
         try client.feed(Frames.goAway(last: 3))
         try client.feed(Frames.goAway(last: 5))
         _ = try client.drain()
         #expect(client.session.isFinished)
         #expect(client.ended.sorted() == [2, 3])
-        client.sweep()
+        client.end()
         #expect(client.ended.sorted() == [0, 1, 2, 3])
-        #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.origin == .swept)
-        client.sweep()
+        #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.origin == .sessionEnded)
+        client.end()
         #expect(client.ended.count == 4)
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(client.endings[0]?.status == 200)
         #expect(client.endings[0]?.isSurelyUnprocessed == false, "refused, and yet it was answered")
         try client.feed(Frames.headers(3, [(":status", "400")]) + Frames.data(3, Array("{".utf8)))
-        client.sweep()
+        client.end()
         #expect(client.endings[1]?.status == 400)
     }
 
@@ -140,7 +140,7 @@ import Testing
         #expect(client.ended == [0])
     }
 
-    @Test func `the sweep distinguishes requests that never reached the socket`() throws {
+    @Test func `the end of a session distinguishes requests that never reached the socket`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         try client.push(0)
@@ -149,7 +149,7 @@ import Testing
         try client.push(1)
         _ = try client.drain()
         try client.push(2)
-        client.sweep(bytesWritten: written)
+        client.end(bytesWritten: written)
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: false, 1: true, 2: true])
         #expect(throws: HTTP2Error.self) { try client.push(3) }

@@ -59,8 +59,8 @@ final class TestClient {
         try session.feed(bytes.span.bytes)
     }
 
-    func sweep(bytesWritten: UInt64 = .max) {
-        session.sweep(bytesWritten: bytesWritten)
+    func end(bytesWritten: UInt64 = .max) {
+        session.end(bytesWritten: bytesWritten)
         readEvents()
     }
 

@@ -149,7 +149,7 @@ actor ChannelConnection {
             }
             stream = nil
             // A write that failed may have gone out in part, and the end of the request with it.
-            session.sweep()
+            session.end()
             return readEvents(of: exchange, failure) ?? .unknown(lost(failure))
         }
     }

@@ -13,10 +13,10 @@ public final class SendingPermit: Sendable {
 
     package init(until end: MonotonicInstant) { nanoseconds = Atomic(end.nanoseconds) }
 
-    /// Makes the permit last at least this long from now, unless it was withdrawn.
+    /// Makes the permit last at least this long from now, unless it was revoked.
     public func extend(for duration: Duration) { extend(until: .now + duration) }
 
-    /// Makes the permit last at least until that instant, unless it was withdrawn.
+    /// Makes the permit last at least until that instant, unless it was revoked.
     package func extend(until end: MonotonicInstant) {
         var known = nanoseconds.load(ordering: .relaxed)
         while known != .min, known < end.nanoseconds {
@@ -31,7 +31,7 @@ public final class SendingPermit: Sendable {
     }
 
     /// Ends the permit. It cannot be extended afterwards.
-    public func withdraw() { nanoseconds.store(.min, ordering: .relaxed) }
+    public func revoke() { nanoseconds.store(.min, ordering: .relaxed) }
 
     package var end: MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
 

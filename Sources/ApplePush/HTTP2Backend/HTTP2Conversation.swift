@@ -293,7 +293,7 @@ final class HTTP2Conversation: Conversation {
         } catch {
             farewell = []
         }
-        session.sweep(bytesWritten: bytesSent)
+        session.end(bytesWritten: bytesSent)
         readEvents(at: watch.lastHeard)
         while let (tag, _) = inFlight.oldest { forget(tag) }
         return farewell

@@ -110,7 +110,7 @@ extension Option {
         )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
         .help("Manage channels at this service instead of Apple's.")
-    static let sweepChannels = Option("sweep-channels", .flag)
+    static let removeUnknownChannels = Option("remove-unknown-channels", .flag)
         .help(
             "Remove channels that Apple has and this database does not know, a day after they were first seen: only if nothing "
                 + "else makes channels for the app."

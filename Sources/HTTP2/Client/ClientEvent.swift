@@ -28,8 +28,8 @@ package struct Ending: Sendable {
         case closed
         /// Reset by ``ClientSession/reset(_:_:bytesWritten:)``.
         case reset
-        /// The session ended: ``ClientSession/sweep(bytesWritten:)``.
-        case swept
+        /// The session ended: ``ClientSession/end(bytesWritten:)``.
+        case sessionEnded
     }
 
     package let origin: Origin

@@ -9,11 +9,11 @@ import CarillonCNGHTTP2
 /// try session.feed(bytes)                    // throws once, if the session can no longer be used
 /// while let event = session.nextEvent() { … }
 /// try session.drain(into: &output, limit: 16_384)
-/// if session.isFinished { session.sweep() }  // and read the last events, then close the socket
+/// if session.isFinished { session.end() }  // and read the last events, then close the socket
 /// ```
 ///
 /// Every submitted tag ends in exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``, provided that
-/// the session is swept at its end. Check ``isFinished`` after each feed and drain.
+/// the session is ended. Check ``isFinished`` after each feed and drain.
 package final class ClientSession {
     private let owned: OwnedEngine<ClientStreams>
     private var engine: OpaquePointer { owned.session }
@@ -131,7 +131,7 @@ package final class ClientSession {
 
     // MARK: Bytes
 
-    /// Takes bytes that the peer sent. Throws if the session can no longer be used; then drain what is left to send, and sweep.
+    /// Takes bytes that the peer sent. Throws if the session can no longer be used; then drain what is left to send, and end it.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
@@ -143,7 +143,7 @@ package final class ClientSession {
 
     // MARK: Events and state
 
-    /// To be called until nil after each feed, drain, reset and sweep.
+    /// To be called until nil after each feed, drain, reset and end.
     package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
 
     /// Reads the body of an answer; before the next feed.
@@ -161,14 +161,14 @@ package final class ClientSession {
 
     /// Ends every open tag. To be called when the session is finished or its socket closed; requests that end after
     /// `bytesWritten` of all drained bytes are then known not to have been sent in full.
-    package func sweep(bytesWritten: UInt64 = .max) {
+    package func end(bytesWritten: UInt64 = .max) {
         if streams.pointee.failure == nil { streams.pointee.failure = HTTP2Error(.finished, "the session was ended") }
-        streams.pointee.sweep(bytesWritten: bytesWritten)
+        streams.pointee.end(bytesWritten: bytesWritten)
     }
 
     package var bytesDrained: UInt64 { streams.pointee.drained }
 
-    /// Neither side has anything to send: sweep, and close the socket.
+    /// Neither side has anything to send: end it, and close the socket.
     package var isFinished: Bool { owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.
@@ -227,7 +227,7 @@ package final class ClientSession {
     /// The answer is ``ClientEvent/pong(_:)`` with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
 
-    /// Sends a GOAWAY with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
+    /// Sends a GOAWAY with the next drain; what is still open is left to ``end(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
         streams.pointee.goAwaySubmitted()
         try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))

@@ -161,12 +161,12 @@ struct ClientStreams: EngineState, ~Copyable {
     }
 
     /// The session has ended, and with it every open stream. `bytesWritten` counts what reached the socket.
-    mutating func sweep(bytesWritten: UInt64) {
+    mutating func end(bytesWritten: UInt64) {
         isDraining = true
         for index in slots.indices {
             guard !slots[index].flags.contains(.reported) else { continue }
             let isWritten = self.isWritten(UInt32(index), bytesWritten: bytesWritten)
-            reportEnd(UInt32(index), .noError, .swept, refused: !isWritten)
+            reportEnd(UInt32(index), .noError, .sessionEnded, refused: !isWritten)
         }
     }
 

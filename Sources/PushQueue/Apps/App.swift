@@ -68,7 +68,7 @@ extension App: RowReadable {
     /// What a statement selects to read apps, with `tables`.
     static let columns = """
         a.id, a.name, a.topic, a.certificate_id, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
-        a.feedback_gateway, a.channel_gateway, a.sweep_channels, a.max_rate, a.max_attempts, a.reap_bad_tokens,
+        a.feedback_gateway, a.channel_gateway, a.remove_unknown_channels, a.max_rate, a.max_attempts, a.reap_bad_tokens,
         a.collapse_unknown, a.keep_unique_ids, a.max_per_device, a.paused, a.paused_reason, a.created_at, a.updated_at
         """
     static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
@@ -84,7 +84,7 @@ extension App: RowReadable {
         settings.gatewayCA = try rows.stringIfPresent(row, "gateway_ca")
         settings.feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
         settings.channelGateway = try rows.stringIfPresent(row, "channel_gateway")
-        settings.sweepsChannels = try rows.bool(row, "sweep_channels")
+        settings.removesUnknownChannels = try rows.bool(row, "remove_unknown_channels")
         settings.maxRate = try rows.int32IfPresent(row, "max_rate")
         settings.maxPerDevice = try rows.int32IfPresent(row, "max_per_device")
         settings.maxAttempts = try rows.int32(row, "max_attempts")

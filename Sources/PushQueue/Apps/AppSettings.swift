@@ -17,7 +17,7 @@ package struct AppSettings: Equatable, Sendable {
     /// `host:port` in place of Apple's channel service.
     package var channelGateway: String?
     /// Remove channels that Apple has and this database does not know.
-    package var sweepsChannels = false
+    package var removesUnknownChannels = false
     /// Pushes a second of the whole fleet.
     package var maxRate: Int32?
     /// Background pushes an hour to one device token.

@@ -8,7 +8,7 @@ package struct ChannelSite: Sendable {
     /// The bundle identifier.
     package let topic: String
     /// Remove channels that this database does not know, a day after they were first seen.
-    package let sweepsChannels: Bool
+    package let removesUnknownChannels: Bool
     package let gateway: Gateway
     package let credential: Credential
 
@@ -40,7 +40,7 @@ package struct ChannelSite: Sendable {
         app = row.app.id
         name = row.app.name
         self.topic = topic
-        sweepsChannels = row.app.sweepsChannels
+        removesUnknownChannels = row.app.removesUnknownChannels
         gateway = try row.app.channelGateway()
         credential = plain.supplied(
             by: FleetProviderToken(certificate: certificate, since: row.credentialSince ?? 0, connection).supply

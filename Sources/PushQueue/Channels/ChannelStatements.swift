@@ -36,17 +36,17 @@ enum ChannelStatements {
     static let listedApps = Statement(
         "channel_apps",
         """
-        SELECT a.id FROM carillon.apps a WHERE NOT a.paused AND a.protocol = 'http2' AND (a.sweep_channels
+        SELECT a.id FROM carillon.apps a WHERE NOT a.paused AND a.protocol = 'http2' AND (a.remove_unknown_channels
             OR EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = a.id)
-            OR EXISTS (SELECT FROM carillon.stray_channels s WHERE s.app_id = a.id))
+            OR EXISTS (SELECT FROM carillon.unknown_channels s WHERE s.app_id = a.id))
         ORDER BY a.id
         """
     )
 
     static let forget = Statement(
-        "forget_stray",
+        "forget_unknown_channel",
         """
-        WITH gone AS (DELETE FROM carillon.stray_channels s WHERE s.app_id = $1 AND s.channel_id = $2 RETURNING s.*)
+        WITH gone AS (DELETE FROM carillon.unknown_channels s WHERE s.app_id = $1 AND s.channel_id = $2 RETURNING s.*)
         SELECT carillon.record_of_person('remove channel', g.app_id, jsonb_build_object('channel_id', g.channel_id)) FROM gone g
         """
     )

@@ -26,7 +26,7 @@ package struct ChannelSync: Sendable {
     }
 
     /// Which unknown channels are removed.
-    package struct Sweep: Sendable {
+    package struct Removal: Sendable {
         /// Also those of which nothing says that they are ours.
         package let includesUnknown: Bool
         /// How long an unknown one has been known.
@@ -72,15 +72,15 @@ package struct ChannelSync: Sendable {
         }
     }
 
-    /// Removes the channels that the sweep names, and returns them. The first refusal ends it.
-    package func sweep(
+    /// Removes the unknown channels that the rule names, and returns them. The first refusal ends it.
+    package func remove(
         _ entries: [Entry],
-        _ sweep: Sweep,
+        _ rule: Removal,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (removed: [String], failure: ChannelError?) {
         let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
         var removed: [String] = []
-        for entry in entries where sweep.removes(entry, at: now) {
+        for entry in entries where rule.removes(entry, at: now) {
             guard let channel = entry.channel else { continue }
             if case .failure(let error) = await site.ask(.remove(ChannelID(channel)), through: backend),
                 !ChannelRules.isGone(error)

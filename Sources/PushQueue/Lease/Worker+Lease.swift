@@ -50,7 +50,7 @@ extension Worker {
             count { $0.leaseEnd = state.lease.end }
         } else {
             state.declaredDead()
-            permit.withdraw()
+            permit.revoke()
             try await register(on: lifeline)
             log(.leaseLost(worker: state.id))
         }

@@ -124,8 +124,8 @@ extension Worker {
                 log(.channelsNotCompared(app: app, error: error.message))
                 continue
             }
-            let rule = ChannelSync.Sweep(includesUnknown: site.sweepsChannels)
-            let (removed, failure) = try await sync.sweep(entries, rule, on: connection)
+            let rule = ChannelSync.Removal(includesUnknown: site.removesUnknownChannels)
+            let (removed, failure) = try await sync.remove(entries, rule, on: connection)
             if let failure { log(.channelsNotCompared(app: app, error: failure.message)) }
             let unknown = entries.count { $0.state == "unknown" } - removed.count
             let missing = entries.count { $0.state == "missing" }

@@ -52,7 +52,7 @@ package struct AppStore: Sendable {
         "app_add",
         """
         INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
-            feedback_gateway, max_rate, max_attempts, reap_bad_tokens, channel_gateway, sweep_channels, collapse_unknown,
+            feedback_gateway, max_rate, max_attempts, reap_bad_tokens, channel_gateway, remove_unknown_channels, collapse_unknown,
             keep_unique_ids, max_per_device)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         """
@@ -69,7 +69,7 @@ package struct AppStore: Sendable {
         """
         UPDATE carillon.apps SET name = $1, topic = $2, certificate_id = $3, environment = $4, protocol = $5,
             gateway = $6, gateway_ca = $7, feedback_gateway = $8, max_rate = $9, max_attempts = $10, reap_bad_tokens = $11,
-            channel_gateway = $12, sweep_channels = $13, collapse_unknown = $14, keep_unique_ids = $15,
+            channel_gateway = $12, remove_unknown_channels = $13, collapse_unknown = $14, keep_unique_ids = $15,
             max_per_device = $16
         WHERE name = $17
         """
@@ -167,7 +167,7 @@ package struct AppStore: Sendable {
             app.maxAttempts,
             app.reapsBadTokens,
             app.channelGateway,
-            app.sweepsChannels,
+            app.removesUnknownChannels,
             app.collapsesUnknown,
             app.keepsUniqueIDs,
             app.maxPerDevice

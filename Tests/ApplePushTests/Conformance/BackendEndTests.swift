@@ -22,7 +22,7 @@ import Testing
         let script = GatewayScript()
         try await BackendUnderTest.with(kind, script) { subject in
             let permit = SendingPermit(for: .seconds(600))
-            permit.withdraw()
+            permit.revoke()
             let delivered = await subject.deliver(20, DeliveryTerms(permit: permit))
             #expect(delivered.rest == nil)
             check(delivered.outcomes, script, .cancelled)
@@ -35,7 +35,7 @@ import Testing
     {
         let permit = SendingPermit(for: .seconds(600))
         let script = GatewayScript { number, _ in
-            if number == 2 { permit.withdraw() }
+            if number == 2 { permit.revoke() }
             return .accept
         }
         try await BackendUnderTest.with(kind, script, room: 5) { subject in

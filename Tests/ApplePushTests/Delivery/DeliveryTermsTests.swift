@@ -149,11 +149,11 @@ import Testing
         await simulator.stop()
     }
 
-    @Test func `with a withdrawn permit nothing is sent and no connection is made`() async throws {
+    @Test func `with a revoked permit nothing is sent and no connection is made`() async throws {
         try await TestGateway.with(test: { server, gateway in
             try await withBackend { backend in
                 let permit = SendingPermit(for: .seconds(60))
-                permit.withdraw()
+                permit.revoke()
                 let terms = DeliveryTerms(permit: permit)
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(5), to: gateway, with: credential, terms: terms)

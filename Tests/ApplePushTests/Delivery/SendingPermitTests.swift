@@ -19,10 +19,10 @@ import Testing
         #expect(permit.end == start + .seconds(2))
     }
 
-    @Test func `a withdrawn permit stays withdrawn`() {
+    @Test func `a revoked permit stays revoked`() {
         let permit = SendingPermit(for: .seconds(60))
         #expect(permit.isInForce)
-        permit.withdraw()
+        permit.revoke()
         permit.extend(for: .seconds(60))
         #expect(!permit.isInForce)
     }

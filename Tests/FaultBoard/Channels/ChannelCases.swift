@@ -58,11 +58,11 @@ import Testing
             let told = try await sync(scene, "--remove-unknown")
             #expect(told.contains("1 channel ready, 0 missing at Apple, 1 unknown, 0 removed."), "\(told)")
             #expect(channels(of: scene) == [orphan, known])
-            try await scene.client.run("UPDATE carillon.stray_channels SET first_seen_at = now() - interval '2 days'")
+            try await scene.client.run("UPDATE carillon.unknown_channels SET first_seen_at = now() - interval '2 days'")
             #expect(try await sync(scene).contains("1 unknown, 0 removed"))
             #expect(try await sync(scene, "--remove-unknown").contains("0 unknown, 1 removed."))
             #expect(channels(of: scene) == [known])
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.stray_channels") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.unknown_channels") == 0)
             worker.terminate()
             #expect(try await worker.end() == .status(0))
         }

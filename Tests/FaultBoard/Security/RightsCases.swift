@@ -26,8 +26,8 @@ import Testing
         .union([
             "delete channels", "update channels.state", "update channels.channel_id", "update channels.created_at",
             "update channels.last_error", "update channels.attempts", "update channels.is_asked",
-            "update channels.next_try_at", "delete stray_channels", "insert stray_channels.app_id",
-            "insert stray_channels.channel_id", "insert stray_channels.is_ours", "update stray_channels.is_ours",
+            "update channels.next_try_at", "delete unknown_channels", "insert unknown_channels.app_id",
+            "insert unknown_channels.channel_id", "insert unknown_channels.is_ours", "update unknown_channels.is_ours",
             "update failed_messages.tokens", "update failed_messages.payloads",
             "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
             "update apps.feedback_error",

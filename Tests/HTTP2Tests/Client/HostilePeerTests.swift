@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: HostilePeerTests.connectionErrors.map(\.name))
-    func `a broken protocol ends the session and the sweep every push`(name: String) throws {
+    func `a broken protocol ends the session, and with it every push`(name: String) throws {
         let bytes = try #require(Self.connectionErrors.first { $0.name == name }?.bytes)
         let client = try TestClient()
         try client.feed(Frames.settings() + Frames.settingsAcknowledgement)
@@ -48,7 +48,7 @@ import Testing
         _ = try? client.drain()
         #expect(client.session.isFinished)
         #expect(client.session.failure != nil)
-        client.sweep()
+        client.end()
         #expect(client.ended.sorted() == [0, 1])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: false, 1: false])
         #expect(client.session.freeStreams == 0)
@@ -149,7 +149,7 @@ import Testing
         let flood = (0..<9).flatMap { _ in Frames.headers(3, [(":status", "103")]) }
         let error = #expect(throws: HTTP2Error.self) { try client.feed(flood) }
         #expect(error?.code == .limitExceeded && client.session.isFinished)
-        client.sweep()
+        client.end()
         #expect(client.ended == [0, 1])
     }
 
@@ -161,7 +161,7 @@ import Testing
         let fields = [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }
         #expect(throws: HTTP2Error.self) { try client.feed(Frames.headers(1, fields, end: true)) }
         #expect(try client.drain() == Frames.goAway(last: 0, ErrorCode.enhanceYourCalm.rawValue))
-        client.sweep()
+        client.end()
         #expect(client.ended == [0])
     }
 
@@ -191,7 +191,7 @@ import Testing
             fed += 1
         }
         #expect(fed < 70)
-        client.sweep()
+        client.end()
         #expect(client.ended == [0])
     }
 

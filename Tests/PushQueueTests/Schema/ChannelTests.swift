@@ -25,7 +25,7 @@ import Testing
             #expect(try await database.value("carillon.channel('r', 'demo')") == "QUJDREVGR0hJSktMTU5PUA==")
             // The answer to the statement may have been lost.
             #expect(try await database.value(Self.made) == "true")
-            #expect(try await database.value("SELECT count(*) FROM carillon.stray_channels") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
             #expect(try await database.value("carillon.channel_made(1, 'r', 2, 'second')") == "true")
             #expect(try await database.value("carillon.channel('r')") == "second")
             #expect(
-                try await database.rows("SELECT channel_id, is_ours FROM carillon.stray_channels") == ["(first,t)"]
+                try await database.rows("SELECT channel_id, is_ours FROM carillon.unknown_channels") == ["(first,t)"]
             )
         }
     }

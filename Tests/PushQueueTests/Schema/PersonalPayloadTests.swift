@@ -11,18 +11,18 @@ import Testing
 
     /// How many jobs with payloads of their own there are, and in how many places a token has not its own: each payload names
     /// the token that it is for.
-    private static let strays = """
+    private static let misplaced = """
         SELECT (SELECT count(DISTINCT q.id) FROM q), count(*) FILTER (WHERE t.payload ->> 't' IS DISTINCT FROM t.token)
         FROM q, unnest(q.tokens, q.payloads) AS t(token, payload)
         """
 
     private static func jobs(in table: String) -> String {
-        "WITH q AS (SELECT id, tokens, payloads FROM carillon.\(table) WHERE payload IS NULL) \(strays)"
+        "WITH q AS (SELECT id, tokens, payloads FROM carillon.\(table) WHERE payload IS NULL) \(misplaced)"
     }
 
     private static let inFlight = """
         WITH q AS (SELECT j.id, j.tokens, j.payloads FROM carillon.inflight i, unnest(i.jobs) j WHERE j.payload IS NULL)
-        \(strays)
+        \(misplaced)
         """
 
     /// An INSERT of one row, whose payloads name their tokens.

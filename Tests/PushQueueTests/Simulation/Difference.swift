@@ -148,7 +148,7 @@ struct Difference {
 
     /// In how many places a token has another payload than its own, where each has one that names it. The model knows no
     /// payloads.
-    func strayPayloads() async throws -> Int {
+    func misplacedPayloads() async throws -> Int {
         try await database.number(
             """
             SELECT count(*) FROM (

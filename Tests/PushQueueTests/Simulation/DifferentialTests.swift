@@ -33,7 +33,7 @@ import Testing
                 let step = try await difference.step()
                 let real = try await difference.realTables()
                 let model = difference.modelTables()
-                #expect(try await difference.strayPayloads() == 0, "seed \(seed), operation \(number): \(step)")
+                #expect(try await difference.misplacedPayloads() == 0, "seed \(seed), operation \(number): \(step)")
                 guard real == model, difference.differences.isEmpty else {
                     Issue.record(
                         """

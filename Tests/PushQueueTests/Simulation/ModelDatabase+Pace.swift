@@ -159,6 +159,6 @@ extension ModelTables {
             }
         }
         inflight[claim.id] = rest.jobs.isEmpty ? nil : rest
-        withdraw(ended)
+        cancel(ended)
     }
 }

@@ -79,7 +79,7 @@ extension ModelDatabase {
             guard let job = tables.messages[message], job.app == lane.app, job.lane == lane.number else { return 0 }
             tables.messages[message] = nil
             if tables.cancelled.contains(job.message) {
-                tables.withdraw([job])
+                tables.cancel([job])
                 return 0
             }
             return tables.cut(job, size: size)
@@ -90,7 +90,7 @@ extension ModelDatabase {
 extension ModelTables {
     /// Puts jobs back to be claimed, but for those that were called off.
     fileprivate mutating func restore(_ jobs: [ModelJob]) {
-        withdraw(jobs.filter { cancelled.contains($0.message) })
+        cancel(jobs.filter { cancelled.contains($0.message) })
         for job in jobs where !cancelled.contains(job.message) { messages[job.id] = job }
     }
 

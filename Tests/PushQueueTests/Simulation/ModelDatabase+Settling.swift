@@ -195,7 +195,7 @@ extension ModelTables {
             job.tokens = back.pushes.map { jobs.batch.token(of: Int($0)) }
         }
         if cancelled.contains(job.message) {
-            withdraw([job])
+            cancel([job])
         } else if let delay = back.delay {
             scheduled[job.id] = job
             dates[job.id] = now + Int64(delay) * 1000

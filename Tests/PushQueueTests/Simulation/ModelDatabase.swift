@@ -79,7 +79,7 @@ struct ModelDatabase {
                 taken.append(job)
             }
             if known == nil, !taken.isEmpty {
-                tables.withdraw(taken)
+                tables.cancel(taken)
                 return taken.count
             }
             for job in tables.messages.values where job.origin == message {
@@ -90,7 +90,7 @@ struct ModelDatabase {
             let left = (known?.remaining ?? 0) - taken.reduce(0) { $0 + $1.tokens.count }
             // What of it comes back is not sent again.
             if !flying.isEmpty || left > 0 { tables.cancelled.insert(message) }
-            tables.withdraw(taken)
+            tables.cancel(taken)
             return taken.count
         }
     }

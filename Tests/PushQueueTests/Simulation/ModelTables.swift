@@ -81,7 +81,7 @@ struct ModelTables: Equatable {
     }
 
     /// Writes down jobs that will not be sent.
-    mutating func withdraw(_ jobs: [ModelJob]) {
+    mutating func cancel(_ jobs: [ModelJob]) {
         forgetUpdates(jobs)
         for message in Set(jobs.map(\.message)).sorted() {
             let parts = jobs.filter { $0.message == message }

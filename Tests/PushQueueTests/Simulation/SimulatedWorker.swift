@@ -198,7 +198,7 @@ final class SimulatedWorker {
                 then(true)
             } else {
                 self.state.declaredDead()
-                self.permit.withdraw()
+                self.permit.revoke()
                 self.register(on: link, then: then)
             }
         }

@@ -167,7 +167,7 @@ actor TestClient {
 
     private func end() {
         isClosed = true
-        session.sweep()
+        session.end()
         readEvents()
     }
 

@@ -36,7 +36,7 @@ extension App: JSONConvertible {
             "id": id, "name": self.name, "topic": self.topic, "credential": self.credential,
             "environment": self.environment,
             "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
-            "channel_gateway": self.channelGateway, "sweep_channels": self.sweepsChannels,
+            "channel_gateway": self.channelGateway, "remove_unknown_channels": self.removesUnknownChannels,
             "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_per_device": self.maxPerDevice,
             "max_attempts": self.maxAttempts,

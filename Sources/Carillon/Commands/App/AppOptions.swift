@@ -5,7 +5,8 @@ import CarillonTLS
 /// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {
     static let all: [Option] = [
-        .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .sweepChannels, .protocol, .maxRate,
+        .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .removeUnknownChannels, .protocol,
+        .maxRate,
         .maxPerDevice, .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
@@ -50,7 +51,9 @@ struct AppOptions {
         app.gateway = gateway ?? app.gateway
         app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
         app.channelGateway = channelGateway ?? app.channelGateway
-        if settings.isChosen(.sweepChannels) { app.sweepsChannels = settings.isOn(.sweepChannels) }
+        if settings.isChosen(.removeUnknownChannels) {
+            app.removesUnknownChannels = settings.isOn(.removeUnknownChannels)
+        }
         app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
         app.maxPerDevice = settings.countIfAny(.maxPerDevice).map(Int32.init) ?? app.maxPerDevice
         app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts

@@ -77,7 +77,7 @@ private struct AppView: JSONConvertible {
                 "channel-gateway",
                 app.channelGateway ?? (app.protocol == "http2" && app.gateway == nil ? "Apple's" : "none")
             ),
-            ("sweep-channels", app.sweepsChannels ? "yes" : "no"),
+            ("remove-unknown-channels", app.removesUnknownChannels ? "yes" : "no"),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
             ("max-per-device", app.maxPerDevice.map { "\($0) background pushes an hour" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),

@@ -10,13 +10,13 @@ extension Command {
             + "is unknown: a worker died before it could record it, or another database, a person or a program has made it; "
             + "Apple does not tell. Those that a worker of this database is known to have made are removed. The others are "
             + "listed; --remove-unknown removes those that were first seen a grace period ago. Use it only if nothing else "
-            + "makes channels for the app. Workers do the same once a day: see 'app set --sweep-channels'.",
+            + "makes channels for the app. Workers do the same once a day: see 'app set --remove-unknown-channels'.",
         required: [.app],
         options: [.removeUnknown, .grace, .json, .database],
         examples: ["carillon channel sync --app shop", "carillon channel sync --app shop --remove-unknown --grace 2d"],
         run: { invocation in
             let app = invocation.settings.text(.app) ?? ""
-            let sweep = ChannelSync.Sweep(
+            let rule = ChannelSync.Removal(
                 includesUnknown: invocation.settings.isOn(.removeUnknown),
                 grace: invocation.settings.duration(.grace)
             )
@@ -28,8 +28,8 @@ extension Command {
                     case .success(let found): entries = found
                     case .failure(let error): throw CommandError(error)
                     }
-                    let swept = try await sync.sweep(entries, sweep, on: connection)
-                    return (entries, Set(swept.removed), swept.failure)
+                    let gone = try await sync.remove(entries, rule, on: connection)
+                    return (entries, Set(gone.removed), gone.failure)
                 }
             }
             if invocation.settings.isOn(.json) {

@@ -14,11 +14,11 @@ struct ChannelsQuery {
         ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
         """
     )
-    private static let strays = Statement(
-        "web_stray_channels",
+    private static let unknown = Statement(
+        "web_unknown_channels",
         """
         SELECT a.name AS app, s.channel_id, s.is_ours, s.first_seen_at
-        FROM (SELECT * FROM carillon.stray_channels s ORDER BY s.app_id, s.channel_id LIMIT \(count)) s
+        FROM (SELECT * FROM carillon.unknown_channels s ORDER BY s.app_id, s.channel_id LIMIT \(count)) s
         JOIN carillon.apps a ON a.id = s.app_id
         """
     )
@@ -27,8 +27,8 @@ struct ChannelsQuery {
 
     func run() async throws -> ChannelsView {
         async let channels: [ChannelsView.Channel] = database.values(of: Self.statement)
-        async let strays: [ChannelsView.Stray] = database.values(of: Self.strays)
-        return ChannelsView(channels: try await channels, strays: try await strays)
+        async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
+        return ChannelsView(channels: try await channels, unknown: try await unknown)
     }
 }
 
@@ -71,7 +71,7 @@ struct ChannelsView: PageView {
         }
     }
 
-    struct Stray: RowReadable, JSONConvertible {
+    struct Unknown: RowReadable, JSONConvertible {
         let app: String
         let id: String
         let isOurs: Bool
@@ -88,7 +88,7 @@ struct ChannelsView: PageView {
     }
 
     let channels: [Channel]
-    let strays: [Stray]
+    let unknown: [Unknown]
 
     var title: String { "Channels" }
     var section: PageSection { .channels }
@@ -112,10 +112,10 @@ struct ChannelsView: PageView {
                 .text("Last error") { HTML($0.error ?? "–") }
             ).html
         }
-        if !strays.isEmpty {
+        if !unknown.isEmpty {
             DataTable(
                 "Channels that Apple has, and this database does not know",
-                strays,
+                unknown,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Channel id") { row in HTML(.code) { row.id } },
                 .text("Made by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
@@ -124,5 +124,5 @@ struct ChannelsView: PageView {
         }
     }
 
-    var json: JSONValue { ["channels": channels, "strays": strays] }
+    var json: JSONValue { ["channels": channels, "unknown": unknown] }
 }
