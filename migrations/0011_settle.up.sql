@@ -210,6 +210,7 @@ DECLARE
     has_failed CONSTANT boolean := cardinality(failed) > 0;
     has_dead CONSTANT boolean := cardinality(dead) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
     has_again CONSTANT boolean := cardinality(again) > 0;
 BEGIN
     IF cardinality(kept) > 0 THEN
@@ -331,6 +332,9 @@ BEGIN
             AS f(token, status, reason)
         WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF has_bad_channels THEN
+        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
     END IF;
     IF has_again THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;

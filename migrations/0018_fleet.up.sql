@@ -240,6 +240,23 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
 $$;
 
+-- Notes channels for which Apple has refused what was published, because it has no such channel: they are missing at once, and
+-- not only after the next comparison. A row that another session has locked is left to the comparison, so that a settlement
+-- waits for no caller. It pins no search_path: see own_path().
+CREATE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
+    FROM (
+        SELECT k.reference, r.reason FROM carillon.channels k JOIN (
+            SELECT pg_catalog.lower(u.token) AS token, pg_catalog.min(u.reason) AS reason
+            FROM unnest(tokens, reasons) AS u(token, reason)
+            WHERE u.reason IN ('ChannelNotRegistered', 'BadChannelId') GROUP BY 1
+        ) AS r ON r.token = pg_catalog.encode(pg_catalog.convert_to(k.channel_id, 'UTF8'), 'hex')
+        WHERE k.app_id = channels_refused.app AND k.state = 'ready' FOR UPDATE OF k SKIP LOCKED
+    ) AS lost
+    WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
+$$;
+
 -- Compares Apple's list with the table. Channels that were recorded after `listed_at` may not be in the list.
 CREATE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz

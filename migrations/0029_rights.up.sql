@@ -68,7 +68,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.reap_watched, carillon.catch_up, carillon.bad_token_is_dead, carillon.dead_tokens, carillon.reap_batch,
     carillon.reap, carillon.reap_all, carillon.reapable,
     carillon.maintain_step, carillon.maintain, carillon.default_partition_rows,
-    carillon.take_channels, carillon.channel_made, carillon.channel_failed, carillon.channel_gone, carillon.channels_listed,
+    carillon.take_channels, carillon.channel_made, carillon.channel_failed, carillon.channel_gone, carillon.channels_refused, carillon.channels_listed,
     carillon.request_channel, carillon.channel, carillon.remove_channel, carillon.record_channel, carillon.token_text, carillon.record_of_person
 TO carillon_worker;
 

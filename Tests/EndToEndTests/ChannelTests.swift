@@ -82,4 +82,36 @@ import Testing
             #expect(Set(backend.sent.map(\.token)).count == 2)
         }
     }
+
+    @Test(arguments: ["ChannelNotRegistered", "BadChannelId"])
+    func `a channel that Apple does not know is missing as soon as a push to it fails`(reason: String) async throws {
+        try await Self.withChannel { queue in
+            let states = "SELECT reference, state FROM carillon.channels ORDER BY reference"
+            _ = try await queue.database.value("carillon.record_channel('app', 'WlhDVkJOTUFTREZHSEpLTA==', 0, 'other')")
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            try await queue.drain(RecordedBackend { _ in .rejected(400, reason) })
+            #expect(try await queue.database.rows(states) == ["(match,missing)", "(other,ready)"])
+            let error = await #expect(throws: PostgresError.self) {
+                try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            }
+            #expect(error?.message.contains("missing: Apple answered \(reason).") == true)
+            // A device token with the same refusal concerns no channel.
+            _ = try await queue.database.value("carillon.enqueue('app', '{aa}', 'x')")
+            try await queue.drain(RecordedBackend { _ in .rejected(400, reason) })
+            #expect(try await queue.database.rows(states) == ["(match,missing)", "(other,ready)"])
+        }
+    }
+
+    @Test func `a settlement does not wait for a session that has locked the channel`() async throws {
+        try await Self.withChannel { queue in
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            try await queue.database.session { other in
+                try await other.run("BEGIN; SELECT FROM carillon.channels FOR UPDATE")
+                try await queue.drain(RecordedBackend { _ in .rejected(400, "ChannelNotRegistered") })
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.failures") == 1)
+                try await other.run("COMMIT")
+            }
+            #expect(try await queue.database.value("SELECT state FROM carillon.channels") == "ready")
+        }
+    }
 }
