@@ -11,19 +11,21 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
--- Whether kept content is for that token, too.
-CREATE FUNCTION carillon.has_content(tokens text[], token text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$ SELECT tokens IS NULL OR lower(token COLLATE "C") = ANY (tokens) $$;
-
--- The payloads that were kept for failed tokens of a message; of several for one token, the latest.
+-- The payloads that were kept for failed tokens of a message; of several for one token, the latest. A join would compare each
+-- token with each if no statistics said how many there are.
 CREATE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT array_agg(k.payload ORDER BY c.place) FROM unnest(failed) WITH ORDINALITY AS c(token, place)
-    JOIN (
-        SELECT DISTINCT ON (u.token) u.token, u.payload
-        FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
-        WHERE m.app_id = app AND m.message_id = message ORDER BY u.token, m.failed_at DESC
-    ) AS k ON k.token = lower(c.token COLLATE "C")
+    SELECT array_agg(k.latest ORDER BY k.place) FROM (
+        SELECT b.place, first_value(b.payload) OVER (PARTITION BY b.key ORDER BY b.failed_at DESC NULLS LAST) AS latest
+        FROM (
+            SELECT lower(c.token COLLATE "C") AS key, c.place, NULL::json AS payload, NULL::timestamptz AS failed_at
+            FROM unnest(failed) WITH ORDINALITY AS c(token, place)
+            UNION ALL
+            SELECT u.token COLLATE "C", NULL, u.payload, m.failed_at
+            FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
+            WHERE m.app_id = app AND m.message_id = message
+        ) AS b
+    ) AS k WHERE k.place IS NOT NULL
 $$;
 
 -- Whether a message was cancelled, at least in part.
@@ -87,22 +89,42 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id FROM failed f
 $$;
 
--- The failures of an app between two times that can be sent again: for one reason, of these messages, or all.
+-- The failures of an app between two times that can be sent again: for one reason, of these messages, or all. Where each token
+-- has a payload of its own, only tokens whose payload was kept: a sort brings both together, because a join would compare each
+-- token with each.
 CREATE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
-) RETURNS TABLE (message_id bigint, token text, failed_at timestamptz)
+) RETURNS TABLE (message_id bigint, token text, partition oid, place tid)
 LANGUAGE sql STABLE AS $$
-    SELECT f.message_id, f.token, f.failed_at FROM carillon.failures f
-    WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= lower AND f.failed_at <= upper
-        AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
-        AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
-        AND (messages IS NULL OR f.message_id = ANY (messages))
-        AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
-            AND carillon.has_content(m.tokens, f.token)
-            AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch'))
-        AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    WITH failed AS MATERIALIZED (
+        SELECT f.message_id, f.token, f.tableoid, f.ctid, EXISTS (
+            SELECT FROM carillon.failed_messages m WHERE m.app_id = requeueable.app AND m.message_id = f.message_id
+                AND m.tokens IS NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')) AS has_content
+        FROM carillon.failures f
+        WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= requeueable.lower
+            AND f.failed_at <= requeueable.upper
+            AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
+            AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
+            AND (messages IS NULL OR f.message_id = ANY (messages))
+            AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    )
+    SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
+    UNION ALL
+    SELECT w.message_id, w.token, w.tableoid, w.ctid FROM (
+        SELECT b.*, bool_or(b.tableoid IS NULL) OVER (PARTITION BY b.message_id, b.key) AS is_kept FROM (
+            SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
+            WHERE NOT f.has_content
+            UNION ALL
+            SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
+            FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
+            WHERE m.app_id = requeueable.app
+                AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
+                AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
+        ) AS b
+    ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
 $$;
+
 -- Enqueues those failures again, and returns how many pushes.
 CREATE FUNCTION carillon.requeue_some(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
@@ -118,8 +140,8 @@ BEGIN
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
             requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
-        WHERE f.app_id = requeue_some.app AND f.failed_at = r.failed_at AND f.message_id = r.message_id AND f.token = r.token
-            AND f.requeued_at IS NULL AND f.failed_at >= requeue_some.lower AND f.failed_at <= requeue_some.upper
+        -- By their places: failures of one message have most columns in common.
+        WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
         RETURNING f.message_id, f.token
     ), message AS (
         SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
@@ -194,15 +216,12 @@ BEGIN
             SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
                 format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
                     count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
-                    count(DISTINCT f.app_id), CASE count(DISTINCT f.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
+                    count(DISTINCT a.app_id), CASE count(DISTINCT a.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
                 'Name an app, a reason, an interval or a message, or write everything => true.')
-            FROM carillon.failures f
-            WHERE f.requeued_at IS NULL AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
-                AND (chosen IS NULL OR f.app_id = ANY (chosen))
-                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
-                    AND m.message_id = f.message_id AND carillon.has_content(m.tokens, f.token)
-                    AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch'))
-                AND f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id));
+            FROM carillon.failed_apps() AS a
+            CROSS JOIN LATERAL carillon.requeueable(a.app_id, NULL, NULL, '-infinity', 'infinity', include_unknown,
+                include_delivered) AS r
+            WHERE chosen IS NULL OR a.app_id = ANY (chosen));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
