@@ -376,4 +376,13 @@ EXCEPTION
 END
 $$;
 
+-- The refusal of text that begins like a JSON object and is none, where a driver may send JSON as text: without it, a device
+-- would show braces and quotes. Null: it is JSON, or plain text.
+CREATE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object, but is none. '
+        || CASE argument WHEN 'alert' THEN 'To show such text as it is, pass it as body.' ELSE 'Correct it.' END, '22P02')
+    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
+$$;
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');

@@ -218,6 +218,9 @@ BEGIN
         sound := btrim(m.sound, E' \t\r\n');
     END IF;
     refusal := carillon.check_members(m);
+    IF refusal.message IS NULL THEN
+        refusal := coalesce(carillon.broken_json('alert', m.alert), carillon.broken_json('sound', m.sound));
+    END IF;
     IF refusal.message IS NOT NULL THEN
         RETURN;
     ELSIF left(alert, 1) NOT IN ('"', '{') THEN

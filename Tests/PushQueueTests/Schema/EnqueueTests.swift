@@ -63,6 +63,8 @@ import Testing
         (#"alert => E'two\nlines'"#, #"{"aps":{"alert":"two\nlines"}}"#),
         ("alert => '{name} is here'", #"{"aps":{"alert":"{name} is here"}}"#),
         (#"alert => '["no", "object"]'"#, #"{"aps":{"alert":"[\"no\", \"object\"]"}}"#),
+        (#"body => '{"title": "x"'"#, #"{"aps":{"alert":{"body":"{\"title\": \"x\""}}}"#),
+        (#"alert => '"{\"title\""'::jsonb"#, #"{"aps":{"alert":"{\"title\""}}"#),
         (#"alert => '{"title":"t", "body":"b"}'"#, #"{"aps":{"alert":{"title":"t", "body":"b"}}}"#),
         (#"alert => E'\n {"title":"t"} '"#, #"{"aps":{"alert":{"title":"t"}}}"#),
         (#"alert => '{"title":"t"}'::varchar"#, #"{"aps":{"alert":{"title":"t"}}}"#),
