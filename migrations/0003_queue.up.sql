@@ -129,11 +129,18 @@ END
 $$;
 COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
 
--- What a payload of that type takes, in a refusal.
-CREATE FUNCTION carillon.payload_size(push_type text) RETURNS text
+-- The most bytes of a payload. The binary protocol has a limit of its own.
+CREATE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT (carillon.rules_of(push_type)).payload_limit || ' bytes at most'
-        || CASE push_type WHEN 'channel' THEN '' ELSE ' for push type ' || push_type END
+    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
+$$;
+
+-- The same in a refusal.
+CREATE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
+        WHEN protocol = 'binary' THEN ' for the protocol binary'
+        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;
 
 -- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
@@ -152,6 +159,43 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'pushtotalk' THEN 'push_to_talk'
         WHEN 'mdm' THEN 'mdm'
         ELSE 'device' END
+$$;
+
+-- The refusal of tokens that are registered with another kind than such a push is for: Apple would refuse each of them. A
+-- token that is not registered may be of any kind. One lookup for each token along the primary key, whatever a plan was made for.
+CREATE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
+    other record;
+BEGIN
+    IF wanted = 'device' THEN
+        RETURN NULL;
+    END IF;
+    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
+        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
+    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
+        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
+            ELSE other.token END) || ', which is registered as ' || other.kind,
+        CASE push_type WHEN 'liveactivity' THEN
+            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
+            ELSE 'Apple refuses a token that is for something else. ' END
+        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
+END
+$$;
+
+-- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
+-- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
+CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
+        THEN value::pg_catalog.text
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
 -- Whether a payload has what a device shows or plays.

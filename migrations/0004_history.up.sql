@@ -159,6 +159,27 @@ LANGUAGE sql STABLE AS $$
     WHERE r.app_id = ended_unsent.app
 $$;
 
+-- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
+-- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
+-- one enqueues.
+CREATE FUNCTION carillon.take_key(
+    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
+) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
+    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+        greatest(now(), run_at) + coalesce(period, interval '1 day'))
+    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until
+        WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
+    IF FOUND THEN
+        RETURN take_key.message_id;
+    END IF;
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+END
+$$;
+
 -- The partitions of a table of history and their bounds. The default partition has none.
 CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$

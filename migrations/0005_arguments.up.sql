@@ -2,15 +2,6 @@
 --
 -- Functions of this schema call these and name the schema; only functions that users call pin search_path.
 
--- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
--- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
-CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
-        THEN value::pg_catalog.text
-        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
-$$;
-
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
     app               text,
@@ -269,8 +260,9 @@ DECLARE
     front text;
     whole json;
     silent boolean;
+    protocol text;
 BEGIN
-    SELECT a.id INTO made.app_id FROM carillon.apps a
+    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
     WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
@@ -283,7 +275,7 @@ BEGIN
         RETURN made;
     END IF;
     IF m.payloads IS NOT NULL THEN
-        checked := carillon.check_payloads(m);
+        checked := carillon.check_payloads(m, protocol);
         made.refusal := checked.refusal;
         made.payloads := checked.payloads;
         silent := checked.is_silent;
@@ -342,7 +334,7 @@ BEGIN
     END IF;
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Before all else: a payload that is too large is neither parsed nor cut.
-    IF octet_length(made.payload) > (carillon.rules_of(made.push_type)).payload_limit THEN
+    IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
         made.refusal := carillon.refusal(
             -- The largest part.
             CASE WHEN m.payload IS NULL THEN (
@@ -352,7 +344,7 @@ BEGIN
                     ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
                 ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
             CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
-                || carillon.payload_size(made.push_type),
+                || carillon.payload_size(made.push_type, protocol),
             CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
         RETURN made;
     END IF;

@@ -11,6 +11,6 @@ BEGIN
     END LOOP;
 END
 $$;
-DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads, carillon.take_key;
+DROP FUNCTION carillon.submit, carillon.store, carillon.check_payloads;
 
 DELETE FROM carillon.schema_migrations WHERE version = 6;

@@ -1,37 +1,16 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
 -- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
 
--- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
--- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
--- one enqueues.
-CREATE FUNCTION carillon.take_key(
-    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
-) RETURNS bigint
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-BEGIN
-    INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
-    VALUES (take_key.app_id, take_key.key, take_key.message_id,
-        greatest(now(), run_at) + coalesce(period, interval '1 day'))
-    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until
-        WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
-    IF FOUND THEN
-        RETURN take_key.message_id;
-    END IF;
-    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
-END
-$$;
-
 -- Checks a payload for each token. The push type is one for all: background if all of them are silent.
 CREATE FUNCTION carillon.check_payloads(
-    m carillon.message_arguments, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
     given text[] := m.payloads;
     push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit
-    limit_of CONSTANT integer := (carillon.rules_of(push_type)).payload_limit;
+    limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
     wrong record;
 BEGIN
     IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
@@ -57,7 +36,7 @@ BEGIN
     IF FOUND THEN
         refusal := CASE WHEN wrong.bytes IS NULL
             THEN carillon.refusal('payloads', 'a payload for each token', 'null in place ' || wrong.place)
-            ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type),
+            ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type, protocol),
                 format('one of %s bytes in place %s', wrong.bytes, wrong.place), NULL, '54000') END;
         RETURN;
     END IF;
@@ -196,6 +175,10 @@ BEGIN
             refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
         END IF;
+    END IF;
+    -- Most calls name no push type.
+    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
     END IF;
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,

@@ -65,6 +65,9 @@ BEGIN
     IF refusal.message IS NULL AND cleaned.clean IS NULL THEN
         refusal := carillon.refusal('tokens', 'a device token', 'none');
     END IF;
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, cleaned.clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
     PERFORM carillon.refuse(refusal);
     tokens := cleaned.clean;
     push_type := made.push_type;
@@ -75,7 +78,7 @@ BEGIN
         WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
         ELSE made.payload END;
     bytes := octet_length(payload);
-    most_bytes := (carillon.rules_of(push_type)).payload_limit;
+    most_bytes := carillon.payload_limit(push_type, (SELECT a.protocol FROM carillon.apps a WHERE a.id = made.app_id));
     RETURN NEXT;
 END
 $$;

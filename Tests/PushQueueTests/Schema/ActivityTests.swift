@@ -220,6 +220,41 @@ import Testing
         }
     }
 
+    @Test func `a token that is registered for something else is refused, and one that is not registered is sent`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            for (token, kind) in ["aa": "device", "bb": "push_to_start", "cc": "live_activity"] {
+                _ = try await database.value("carillon.register_token('demo', '\(token)', kind => '\(kind)')")
+            }
+            for (call, got) in [
+                (
+                    "update_activity('demo', '{ee,cc,AA,bb}', '{}')",
+                    "tokens of kind live_activity, got 'aa', which is registered as device"
+                ),
+                (
+                    "end_activity('demo', '{bb}')",
+                    "tokens of kind live_activity, got 'bb', which is registered as push_to_start"
+                ),
+                ("start_activity('demo', '{cc}', 'A', '{}', '{}', 'x')", "tokens of kind push_to_start, got 'cc'"),
+                ("enqueue('demo', '{aa}', 'x', push_type => 'voip')", "tokens of kind voip, got 'aa'"),
+                (
+                    "enqueue('demo', '{bb,cc}', payloads => ARRAY['{\"aps\":{}}', '{}'], push_type => 'liveactivity')",
+                    "tokens of kind live_activity, got 'bb'"
+                ),
+            ] {
+                let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+                #expect(error?.message.hasPrefix("argument \"tokens\" takes \(got)") == true, "\(error?.message ?? "")")
+                #expect(error?.hint?.contains("register_token") == true)
+            }
+            for call in [
+                "update_activity('demo', '{CC,dd}', '{}')", "start_activity('demo', '{bb,dd}', 'A', '{}', '{}', 'x')",
+                "enqueue('demo', '{dd}', 'x', push_type => 'voip')",
+                "enqueue('demo', '{aa}', 'x', push_type => 'alert')",
+            ] { #expect(try await database.value("carillon.\(call)") != nil) }
+        }
+    }
+
     @Test func `a payload has room for the time that a worker writes into it`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let size = #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"a":""}}}"#.utf8.count

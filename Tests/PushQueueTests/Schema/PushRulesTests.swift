@@ -103,6 +103,29 @@ import Testing
         }
     }
 
+    @Test func `the binary protocol has a limit of its own`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                "INSERT INTO carillon.apps (name, protocol, gateway) VALUES ('old', 'binary', 'localhost:1')"
+            )
+            for size in [2048, 2049] {
+                let payload = "'{\"a\":\"\(String(repeating: "x", count: size - 8))\"}'"
+                let alert = "repeat('x', \(size - #"{"aps":{"alert":""}}"#.utf8.count))"
+                for content in ["payload => \(payload)", "payloads => ARRAY[\(payload)]", "alert => \(alert)"] {
+                    let call = "carillon.enqueue('old', '{ab}', \(content))"
+                    if size == 2048 {
+                        #expect(try await database.value(call) != nil)
+                        continue
+                    }
+                    let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                    let limit = "2048 bytes at most for the protocol binary, got "
+                    #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
+                    #expect(error?.sqlState == "54000")
+                }
+            }
+        }
+    }
+
     @Test func `a topic has the ending of its push type and of no other`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip'")
