@@ -95,4 +95,38 @@ $$;
 COMMENT ON FUNCTION carillon.token_text IS
     'A token for people: the id of a channel for what was published to one; any other token is unchanged.';
 
+-- The channel with that reference or id, of one app or of whichever has it. Internal: it returns what it refuses.
+CREATE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    matches carillon.channels[];
+    mine CONSTANT integer[] := carillon.apps_of_caller();
+BEGIN
+    IF app IS NOT NULL THEN
+        target := (SELECT a.id FROM carillon.apps a
+            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        IF target IS NULL THEN
+            refusal := carillon.unknown_app(app);
+            RETURN;
+        END IF;
+    END IF;
+    -- A reference comes before another channel's id.
+    matches := ARRAY(SELECT c FROM carillon.channels c
+        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
+            AND (c.reference = channel OR c.channel_id = channel)
+        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
+    IF cardinality(matches) = 0 THEN
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+            'Request one with carillon.request_channel, or record one of Apple''s with carillon.record_channel.', '42704');
+    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+    ELSE
+        known := matches[1];
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'lookup');

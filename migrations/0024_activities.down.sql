@@ -11,7 +11,7 @@ BEGIN
     END LOOP;
 END
 $$;
-DROP FUNCTION carillon.submit_activity, carillon.check_activity, carillon.activity_alert;
+DROP FUNCTION carillon.submit_activity, carillon.check_activity, carillon.activity_alert, carillon.parsed_jsonb;
 DROP TYPE carillon.activity_arguments;
 
 DELETE FROM carillon.schema_migrations WHERE version = 24;

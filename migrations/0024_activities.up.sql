@@ -5,11 +5,13 @@ CREATE TYPE carillon.activity_arguments AS (
     app             text,
     tokens          text[],
     event           text,
+    state_text      text,   -- the content state as text, or as JSON
     content_state   jsonb,
     attributes_type text,
+    attributes_text text,   -- likewise
     attributes      jsonb,
     alert           text,
-    alert_json      jsonb,  -- an alert given as JSON
+    alert_type      regtype,  -- the type of the argument
     title           text,
     body            text,
     sound           text,
@@ -28,19 +30,35 @@ CREATE TYPE carillon.activity_arguments AS (
     dedupe_key      text,
     dedupe_for      interval,
     on_unknown      text,
-    topic           text
+    topic           text,
+    aps             jsonb,
+    extra           jsonb
 );
+
+-- Text as jsonb; null: it is not JSON, or has what jsonb cannot store.
+CREATE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN value::jsonb;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
 
 -- The alert of an activity as JSON: an object, as Apple takes no plain text here.
 CREATE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 BEGIN
-    alert := a.alert_json;
-    IF alert IS NULL AND a.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(a.alert)) = 'object' THEN
-        -- JSON that a driver sent as text.
+    IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
         alert := a.alert::jsonb;
-    ELSIF alert IS NULL AND a.alert IS NOT NULL THEN
+    ELSIF a.alert ~ '^\s*\{' THEN
+        -- JSON that a driver sent as text.
+        alert := carillon.parsed_jsonb(a.alert);
+        refusal := carillon.broken_json('alert', a.alert);
+    END IF;
+    IF alert IS NULL AND a.alert IS NOT NULL THEN
         alert := jsonb_build_object('body', a.alert);
     ELSIF jsonb_typeof(alert) = 'string' THEN
         alert := jsonb_build_object('body', alert);
@@ -68,17 +86,26 @@ $$;
 CREATE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
+        'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
+    m carillon.message_arguments;
+    refusal carillon.refusal;
     wrong record;
 BEGIN
-    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.content_state IS NOT NULL OR a.event <> 'end')
+    m.relevance_score := a.relevance_score;
+    m.aps := a.aps;
+    m.extra := a.extra;
+    refusal := carillon.check_members(m);
+    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
     THEN
         RETURN carillon.refusal('content_state', 'a JSON object with the fields of the activity''s ContentState',
-            a.content_state::text);
+            a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
         RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
             quote_literal(a.attributes_type));
     ELSIF a.event = 'start' AND jsonb_typeof(a.attributes) IS DISTINCT FROM 'object' THEN
-        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes::text);
+        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes_text, NULL,
+            CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
         RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
             'Apple starts an activity only with an alert.');
@@ -88,8 +115,11 @@ BEGIN
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
-    ELSIF a.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
-        RETURN carillon.refusal('relevance_score', 'a finite number', a.relevance_score::text);
+    ELSIF a.aps ?| members THEN
+        RETURN carillon.refusal('aps', 'members that no argument has', a.aps::text,
+            'Each of these has an argument of its own: ' || array_to_string(members, ', ') || '.');
+    ELSIF refusal.message IS NOT NULL THEN
+        RETURN refusal;
     END IF;
     SELECT t.* INTO wrong FROM (VALUES
         ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
@@ -121,6 +151,8 @@ BEGIN
         SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
         WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
             AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
+    a.content_state := carillon.parsed_jsonb(a.state_text);
+    a.attributes := carillon.parsed_jsonb(a.attributes_text);
     IF refusal.message IS NULL THEN
         refusal := carillon.check_activity(a, made.alert);
     END IF;
@@ -136,13 +168,15 @@ BEGIN
             '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
             '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
             '"relevance-score":' || to_json(a.relevance_score),
-            '"alert":' || carillon.compact(made.alert)) || '}}';
+            '"alert":' || carillon.compact(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact(a.extra), 2) ELSE '}}' END;
         size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
         IF size > (carillon.rules_of(push_type)).payload_limit THEN
             refusal := carillon.refusal((
                     SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
-                        ('attributes', a.attributes::text), ('alert', coalesce(a.alert, a.alert_json::text)),
-                        ('title', a.title), ('body', a.body), ('sound', a.sound)) AS p(name, value)
+                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
+                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
                     ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
                 'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
@@ -194,98 +228,105 @@ END
 $$;
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues what starts, updates or ends Live Activities.';
 
--- Two functions of each name, as with enqueue: drivers bind an alert as text, as jsonb, or without a type.
+-- Two functions of each name: drivers bind a content state as text, as JSON or without a type, which counts as text. A state of
+-- JSON has an argument without a default. An alert may have any of these types independently of it, because PostgreSQL's two
+-- polymorphic families are separate.
 CREATE FUNCTION carillon.start_activity(
-    app text, tokens text[], attributes_type text, attributes jsonb, content_state jsonb, alert text DEFAULT NULL,
-    title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL, channel text DEFAULT NULL,
-    push_token boolean DEFAULT true, everyone boolean DEFAULT false, stale_date timestamptz DEFAULT NULL,
-    relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
-    priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
-    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
-    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL
+    app text, tokens text[], attributes_type text, attributes text, content_state text,
+    alert anycompatible DEFAULT NULL, title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL,
+    channel text DEFAULT NULL, push_token boolean DEFAULT true, everyone boolean DEFAULT false,
+    stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'start', content_state, attributes_type, attributes, alert, NULL, title, body, sound, channel,
-        push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at, lane,
-        reference, dedupe_key, dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'start', content_state, NULL,
+        attributes_type, attributes, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound,
+        channel, push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 CREATE FUNCTION carillon.start_activity(
-    app text, tokens text[], attributes_type text, attributes jsonb, content_state jsonb, alert jsonb,
-    title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL, channel text DEFAULT NULL,
-    push_token boolean DEFAULT true, everyone boolean DEFAULT false, stale_date timestamptz DEFAULT NULL,
-    relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
-    priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
-    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
-    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL
+    app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement,
+    alert anycompatible DEFAULT NULL, title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL,
+    channel text DEFAULT NULL, push_token boolean DEFAULT true, everyone boolean DEFAULT false,
+    stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'start', content_state, attributes_type, attributes, NULL, alert, title, body, sound, channel,
-        push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at, lane,
-        reference, dedupe_key, dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'start', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL,
+        attributes_type, pg_catalog.to_jsonb(attributes)::pg_catalog.text, NULL, alert::pg_catalog.text,
+        pg_catalog.pg_typeof(alert), title, body, sound, channel, push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 CREATE FUNCTION carillon.update_activity(
-    app text, tokens text[], content_state jsonb, alert text DEFAULT NULL, title text DEFAULT NULL,
+    app text, tokens text[], content_state text, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
     body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
     relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
     priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
     lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
-    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'update', content_state, NULL, NULL, alert, NULL, title, body, sound, NULL, NULL, NULL,
-        stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'update', content_state, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 CREATE FUNCTION carillon.update_activity(
-    app text, tokens text[], content_state jsonb, alert jsonb, title text DEFAULT NULL, body text DEFAULT NULL,
-    sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
-    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    topic text DEFAULT NULL
+    app text, tokens text[], content_state anyelement, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
+    priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'update', content_state, NULL, NULL, NULL, alert, title, body, sound, NULL, NULL, NULL,
-        stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'update', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 CREATE FUNCTION carillon.end_activity(
-    app text, tokens text[], content_state jsonb DEFAULT NULL, alert text DEFAULT NULL, title text DEFAULT NULL,
+    app text, tokens text[], content_state text DEFAULT NULL, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
     body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
     relevance_score double precision DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
-    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
-    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    topic text DEFAULT NULL
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'end', content_state, NULL, NULL, alert, NULL, title, body, sound, NULL, NULL, NULL, stale_date,
-        relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'end', content_state, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 CREATE FUNCTION carillon.end_activity(
-    app text, tokens text[], content_state jsonb, alert jsonb, title text DEFAULT NULL, body text DEFAULT NULL,
-    sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    dismissal_date timestamptz DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL,
-    expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', topic text DEFAULT NULL
+    app text, tokens text[], content_state anyelement, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
-    SELECT carillon.submit_activity(ROW(
-        app, tokens, 'end', content_state, NULL, NULL, NULL, alert, title, body, sound, NULL, NULL, NULL, stale_date,
-        relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown, topic)::carillon.activity_arguments)
+    SELECT carillon.submit_activity(ROW(app, tokens, 'end', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
 $$;
 
 DO $$

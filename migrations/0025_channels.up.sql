@@ -104,40 +104,6 @@ $$;
 COMMENT ON FUNCTION carillon.record_channel IS
     'Records a channel that was made elsewhere, such as in Apple''s console, so that publish knows it.';
 
--- The channel with that reference or id, of one app or of whichever has it. Internal: it returns what it refuses.
-CREATE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
-LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-DECLARE
-    target integer;
-    matches carillon.channels[];
-    mine CONSTANT integer[] := carillon.apps_of_caller();
-BEGIN
-    IF app IS NOT NULL THEN
-        target := (SELECT a.id FROM carillon.apps a
-            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
-        IF target IS NULL THEN
-            refusal := carillon.unknown_app(app);
-            RETURN;
-        END IF;
-    END IF;
-    -- A reference comes before another channel's id.
-    matches := ARRAY(SELECT c FROM carillon.channels c
-        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
-            AND (c.reference = channel OR c.channel_id = channel)
-        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
-    IF cardinality(matches) = 0 THEN
-        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
-            'Request one with carillon.request_channel, or record one of Apple''s with carillon.record_channel.', '42704');
-    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
-        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
-    ELSE
-        known := matches[1];
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
-
 -- Apple's id of a channel. With `wait`, it waits until Apple has created the channel; null: that took longer. Each look
 -- sees what was committed before it, which needs the isolation level READ COMMITTED.
 CREATE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
@@ -213,7 +179,7 @@ COMMENT ON FUNCTION carillon.remove_channel IS
 CREATE TYPE carillon.publication AS (
     app             text,
     channel         text,
-    content_state   jsonb,
+    state_text      text,     -- the content state as text, or as JSON
     event           text,
     alert           text,
     alert_type      regtype,  -- the type of the argument
@@ -233,7 +199,8 @@ CREATE TYPE carillon.publication AS (
     dedupe_key      text,
     dedupe_for      interval,
     on_unknown      text,
-    on_duplicate    text
+    on_duplicate    text,
+    extra           jsonb
 );
 
 -- Stores what is published as one job with the type channel, whose token names the channel: see token_text(). It is raised
@@ -248,6 +215,7 @@ DECLARE
     m carillon.message_arguments;
     alert carillon.activity_arguments;
     shown record;
+    content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
     -- Apple stores a message for eight hours at most.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
@@ -268,8 +236,9 @@ BEGIN
     ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
         refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
             CASE p.event WHEN 'start' THEN 'Apple starts no Live Activity by a channel: use carillon.start_activity.' END);
-    ELSIF jsonb_typeof(p.content_state) <> 'object' OR p.content_state IS NULL AND p.event = 'update' THEN
-        refusal := carillon.refusal('content_state', 'a JSON object', p.content_state::text);
+    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
+        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
+            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
         refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
     ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
@@ -286,21 +255,19 @@ BEGIN
             'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
     ELSE
         alert.alert := p.alert;
-        IF p.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
-            alert.alert := NULL;
-            alert.alert_json := p.alert::jsonb;
-        END IF;
+        alert.alert_type := p.alert_type;
         alert.title := p.title;
         alert.body := p.body;
         alert.sound := p.sound;
         shown := carillon.activity_alert(alert);
         m.app := p.app;
         m.aps := jsonb_build_object('event', p.event)
-            || CASE WHEN p.content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', p.content_state) END
+            || CASE WHEN content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', content_state) END
             || CASE WHEN p.dismissal_date IS NULL THEN '{}'
                 ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
             || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
             || coalesce(p.aps, '{}');
+        m.extra := p.extra;
         m.stale_date := p.stale_date;
         m.relevance_score := p.relevance_score;
         -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
@@ -355,23 +322,48 @@ $$;
 COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
 
 -- Publishes an update to the Live Activities that follow a channel, or ends them: one push, which Apple multiplies. Plain SQL
--- without settings, as enqueue is. An alert may be text or JSON.
+-- without settings, as enqueue is, and two functions, as with update_activity.
 CREATE FUNCTION carillon.publish(
-    app text, channel text, content_state jsonb DEFAULT NULL, event text DEFAULT 'update',
+    app text, channel text, content_state text DEFAULT NULL, event text DEFAULT 'update',
     alert anycompatible DEFAULT NULL, stale_date timestamptz DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
     relevance_score double precision DEFAULT NULL, sound text DEFAULT NULL, aps jsonb DEFAULT NULL,
     apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    on_duplicate text DEFAULT 'null', title text DEFAULT NULL, body text DEFAULT NULL
+    on_duplicate text DEFAULT 'null', title text DEFAULT NULL, body text DEFAULT NULL, extra jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE sql AS $$
     SELECT carillon.submit_publication(ROW(app, channel, content_state, event, alert::pg_catalog.text,
         pg_catalog.pg_typeof(alert), title, body, stale_date, dismissal_date, relevance_score, sound, aps, apns_timestamp, priority,
-        expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate)::carillon.publication)
+        expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate, extra)::carillon.publication)
 $$;
-COMMENT ON FUNCTION carillon.publish IS
-    'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message; null: the '
-    'dedupe_key is taken.';
+
+CREATE FUNCTION carillon.publish(
+    app text, channel text, content_state anyelement, event text DEFAULT 'update',
+    alert anycompatible DEFAULT NULL, stale_date timestamptz DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, sound text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL,
+    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    on_duplicate text DEFAULT 'null', title text DEFAULT NULL, body text DEFAULT NULL, extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_publication(ROW(app, channel, pg_catalog.to_jsonb(content_state)::pg_catalog.text, event, alert::pg_catalog.text,
+        pg_catalog.pg_typeof(alert), title, body, stale_date, dismissal_date, relevance_score, sound, aps, apns_timestamp, priority,
+        expires_at, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, on_duplicate, extra)::carillon.publication)
+$$;
+
+DO $$
+DECLARE
+    one regprocedure;
+BEGIN
+    FOR one IN
+        SELECT p.oid FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'publish'
+    LOOP
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', one, 'Publishes an update to the Live Activities that follow a channel, '
+            'or ends them. Returns the id of the message; null: the dedupe_key is taken.');
+    END LOOP;
+END
+$$;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (25, 'channels');

@@ -92,6 +92,16 @@ import Testing
             """
         ),
         ("carillon.end_activity('demo', '{aa}')", #"{"aps": {"timestamp": 0, "event": "end"}}"#),
+        (
+            """
+            carillon.update_activity('demo', '{aa}', json_build_object('level', 2), alert => '{"title": "t"}'::jsonb,
+                aps => '{"new-member": 1}', extra => '{"order": [7, "a, b"]}')
+            """,
+            """
+            {"aps": {"timestamp": 0, "event": "update", "content-state": {"level": 2}, "alert": {"title": "t"},
+            "new-member": 1}, "order": [7, "a, b"]}
+            """
+        ),
     ])
     func `the payloads are those of Apple's samples`(call: String, payload: String) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -206,6 +216,14 @@ import Testing
         ("update_activity('demo', '{aa}', '{}', apns_timestamp => 'epoch')", "apns_timestamp"),
         ("update_activity('demo', '{aa}', '{}', relevance_score => 'NaN')", "relevance_score"),
         ("update_activity('demo', '{aa}', '{}', priority => 7)", "priority"),
+        ("update_activity('demo', '{aa}', '{\"a\":1')", "content_state"),
+        ("end_activity('demo', '{aa}', 'null'::json)", "content_state"),
+        ("start_activity('demo', '{aa}', 'A', '{\"a\"', '{}', 'x')", "attributes"),
+        ("update_activity('demo', '{aa}', '{}', '{\"title\":\"x\"')", "alert"),
+        ("update_activity('demo', '{aa}', '{}', aps => '[]')", "aps"),
+        ("update_activity('demo', '{aa}', '{}', aps => '{\"alert\":\"x\"}')", "aps"),
+        ("update_activity('demo', '{aa}', '{}', extra => '{\"aps\":{}}')", "extra"),
+        ("update_activity('demo', '{aa}', '{}', extra => jsonb_build_object('a', repeat('x', 4050)))", "extra"),
         ("update_activity('demo', '{aa}', '{}', lane => 7)", "lane"),
         ("update_activity('demo', '{xx}', '{}')", "tokens"),
         ("update_activity('nope', '{aa}', '{}')", "app"),

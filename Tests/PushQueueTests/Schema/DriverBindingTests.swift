@@ -132,6 +132,43 @@ import Testing
         }
     }
 
+    @Test(arguments: Self.drivers)
+    func `a driver finds the functions of Live Activities with any parameter types`(_ driver: Driver) async throws {
+        try await TestDatabase.withDemo { database async throws in
+            _ = try await database.value("carillon.record_channel('demo', 'QUJD', 0, 'r')")
+            for json in driver.json {
+                for alert in [driver.text] + driver.json {
+                    let types = [driver.text, driver.texts, json, alert]
+                    let values = #"'demo', '{ab}', '{"a":1}', '{"body":"x"}'"#
+                    for name in ["update_activity", "end_activity"] {
+                        let name = "carillon.\(name)(app => $1, tokens => $2, content_state => $3, alert => $4)"
+                        try await call(name, types, values, in: database)
+                    }
+                    try await call(
+                        "carillon.start_activity($1, $2, 'A', attributes => $3, content_state => $3, alert => $4)",
+                        types,
+                        values,
+                        in: database
+                    )
+                    try await call(
+                        "carillon.publish($1, 'r', content_state => $2, alert => $3)",
+                        [driver.text, json, alert],
+                        #"'demo', '{"a":1}', '{"body":"x"}'"#,
+                        in: database
+                    )
+                }
+            }
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT DISTINCT payload -> 'aps' ->> 'content-state', payload -> 'aps' ->> 'alert',
+                        payload -> 'aps' ->> 'attributes' FROM carillon.messages ORDER BY 3
+                    """
+                ) == [#"("{""a"":1}","{""body"":""x""}","{""a"":1}")"#, #"("{""a"":1}","{""body"":""x""}",)"#]
+            )
+        }
+    }
+
     /// As a wrapper does that binds every argument.
     @Test(arguments: Self.drivers)
     func `null is accepted in any type`(_ driver: Driver) async throws {
