@@ -61,7 +61,7 @@ private struct FailuresList {
     func run() async throws -> ExitStatus {
         let filter = FailureFilter(settings: invocation.settings)
         try await filter.check(on: connection)
-        let failures = try await read(filter)
+        let (failures, hasMore) = try await read(filter)
         let console = invocation.console
         if invocation.settings.isOn(.json) {
             console.print(json: failures.json)
@@ -82,16 +82,19 @@ private struct FailuresList {
             .left("TOKEN") { $0.token }
         )
         console.print(table)
-        if failures.count == invocation.settings.count(.limit) {
-            console.note("There may be more: these are the newest \(failures.count.grouped). --limit lists more.")
+        if hasMore {
+            console.note("There are more: these are the newest \(failures.count.grouped). --limit lists more.")
         }
         return .done
     }
 
-    private func read(_ filter: FailureFilter) async throws -> [Failure] {
+    private func read(_ filter: FailureFilter) async throws -> (failures: [Failure], hasMore: Bool) {
+        let limit = invocation.settings.count(.limit)
         var parameters = Parameters()
         filter.append(to: &parameters)
-        parameters.append(Int64(invocation.settings.count(.limit)))
-        return try await connection.values(of: Self.failures, parameters)
+        // One more tells whether there are more.
+        parameters.append(Int64(limit) + 1)
+        let failures: [Failure] = try await connection.values(of: Self.failures, parameters)
+        return (Array(failures.prefix(limit)), failures.count > limit)
     }
 }

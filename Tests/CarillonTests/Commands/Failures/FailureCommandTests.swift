@@ -32,6 +32,9 @@ import Testing
             )
             let short = try await shop.run("failures", "list", "--limit", "1")
             #expect(short.output.split(separator: "\n").count == 2 && short.errors.contains("--limit"))
+            // As many as there are.
+            let all = try await shop.run("failures", "list", "--limit", "2")
+            #expect(all.output.split(separator: "\n").count == 3 && !all.errors.contains("--limit"), "\(all.errors)")
 
             let dry = try await shop.run("failures", "requeue", "--dry-run", "--since", "1h")
             #expect(dry.output == "1 push would be requeued.\n")
