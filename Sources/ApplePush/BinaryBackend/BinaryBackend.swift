@@ -16,6 +16,7 @@ public final class BinaryBackend: Backend {
 
     /// A backend on loops of another owner.
     package init(_ configuration: BinaryConfiguration, loops: EventLoopGroup?) {
+        configuration.check.enforce()
         self.configuration = configuration
         pools = ConnectionPools(
             configuration.pool,

@@ -1,4 +1,7 @@
 /// Limits and time limits of connections of the legacy binary protocol.
+///
+/// A backend stops the program if a number is not above 0 or a duration is negative. Only ``barrierAfter`` and ``idleTimeout``
+/// may be zero.
 public struct BinaryConfiguration: Sendable {
     /// How notifications are written.
     /// Default: ``BinaryFormat/frames``.
@@ -69,6 +72,25 @@ public struct BinaryConfiguration: Sendable {
             waitingTimeout: waitingTimeout,
             tickInterval: max(.milliseconds(1), min(.milliseconds(100), min(quietPeriod, barrierAfter) / 8))
         )
+    }
+
+    var check: LimitCheck {
+        var check = LimitCheck("BinaryConfiguration")
+        check.count("connections", connections)
+        check.count("threads", threads)
+        check.count("window", window)
+        check.count("firstWindow", firstWindow)
+        check.time("quietPeriod", quietPeriod)
+        check.count("barrierCount", barrierCount)
+        check.delay("barrierAfter", barrierAfter)
+        check.time("barrierTimeout", barrierTimeout)
+        check.time("connectTimeout", connectTimeout)
+        check.time("handshakeTimeout", handshakeTimeout)
+        check.time("waitingTimeout", waitingTimeout)
+        check.time("writeTimeout", writeTimeout)
+        check.time("maximumAge", maximumAge)
+        check.delay("idleTimeout", idleTimeout)
+        return check
     }
 
     var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }

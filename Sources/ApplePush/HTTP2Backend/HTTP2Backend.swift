@@ -16,6 +16,7 @@ public final class HTTP2Backend: Backend {
 
     /// A backend on loops of another owner.
     package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup?) {
+        configuration.check.enforce()
         self.configuration = configuration
         pools = ConnectionPools(
             configuration.pool,

@@ -1,4 +1,7 @@
 /// Limits and time limits of HTTP/2 connections.
+///
+/// A backend stops the program if a number is not above 0 or a duration is negative. Only ``pingAfter``, ``idleTimeout`` and
+/// ``topicBindingAge`` may be zero.
 public struct HTTP2Configuration: Sendable {
     /// How many connections there may be to one gateway with one credential.
     /// Default: 4.
@@ -69,6 +72,26 @@ public struct HTTP2Configuration: Sendable {
             waitingTimeout: totalTimeout > requestTimeout ? totalTimeout - requestTimeout : totalTimeout,
             tickInterval: max(.milliseconds(1), min(.milliseconds(100), shortest / 8))
         )
+    }
+
+    var check: LimitCheck {
+        var check = LimitCheck("HTTP2Configuration")
+        check.count("connections", connections)
+        check.count("threads", threads)
+        check.time("connectTimeout", connectTimeout)
+        check.time("handshakeTimeout", handshakeTimeout)
+        check.time("settingsTimeout", settingsTimeout)
+        check.time("acknowledgementTimeout", acknowledgementTimeout)
+        check.time("requestTimeout", requestTimeout)
+        check.time("totalTimeout", totalTimeout)
+        check.delay("pingAfter", pingAfter)
+        check.time("pingTimeout", pingTimeout)
+        check.time("writeTimeout", writeTimeout)
+        check.time("starvationTimeout", starvationTimeout)
+        check.time("maximumAge", maximumAge)
+        check.delay("idleTimeout", idleTimeout)
+        check.delay("topicBindingAge", topicBindingAge)
+        return check
     }
 
     var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
