@@ -116,7 +116,9 @@ public struct RecordedBackend: Backend {
             )
         case .safe:
             outcomes.withheld = PushError(.unreachable, "The connection ended before the push was processed.")
-        case .unknown: outcomes[position] = Outcome(.unknown)
+        case .unknown:
+            outcomes[position] = Outcome(.unknown)
+            outcomes.unanswered = PushError(.unreachable, "The connection ended without an answer.")
         case .unreachable(let error):
             outcomes.connectFailure = error
             return

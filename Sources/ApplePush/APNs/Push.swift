@@ -19,6 +19,9 @@ extension APNs {
         /// Why it was not sent, if it was not.
         public let unsentReason: PushError?
 
+        /// Why its outcome is unknown, if it is: of the first such push of the message.
+        public let unknownReason: PushError?
+
         /// Whether APNs accepted it.
         public var isDelivered: Bool { outcome.verdict == .delivered }
 
@@ -52,6 +55,7 @@ extension APNs {
             reason = outcome.verdict == .rejected ? outcomes.text(of: outcome.reason) : nil
             uniqueID = outcomes.uniqueID(at: position)
             unsentReason = outcome.verdict == .safe ? outcomes.unsentReason : nil
+            unknownReason = outcome.verdict == .unknown ? outcomes.unanswered : nil
         }
     }
 }
@@ -64,7 +68,7 @@ extension APNs.Push: CustomStringConvertible {
             case .delivered: "delivered"
             case .rejected: "\(status) \(reason ?? "")"
             case .safe: "not sent: \(unsentReason?.code.description ?? "the connection ended")"
-            case .unknown: "outcome unknown"
+            case .unknown: "outcome unknown" + (unknownReason.map { ": \($0.code)" } ?? "")
             case .pending: "pending"
             }
         return token.prefix(8) + "… " + end

@@ -34,6 +34,9 @@ extension APNs {
         /// How many pushes have an unknown outcome: the connection ended before an answer.
         public private(set) var unknown = 0
 
+        /// Why their outcome is unknown, of the first of them; nil if there are none.
+        public let unknownReason: PushError?
+
         /// The tokens that failed permanently, and why.
         public private(set) var failed: [String: Failure] = [:]
 
@@ -60,6 +63,7 @@ extension APNs {
             self.message = message
             self.outcomes = outcomes
             unsentReason = outcomes.unsentReason
+            unknownReason = outcomes.unanswered
             for (token, outcome) in zip(message.tokens, outcomes) {
                 add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
             }
@@ -140,7 +144,9 @@ extension APNs.Result: CustomStringConvertible {
             parts.append("\(count) rejected (\(Self.list(rejections.map { ($0.status, $0.reason) })))")
         }
         if !unsent.isEmpty { parts.append("\(unsent.count) not sent" + (unsentReason.map { " (\($0.code))" } ?? "")) }
-        if unknown > 0 { parts.append("\(unknown) with unknown outcome") }
+        if unknown > 0 {
+            parts.append("\(unknown) with unknown outcome" + (unknownReason.map { " (\($0.code))" } ?? ""))
+        }
         return parts.joined(separator: ", ")
     }
 

@@ -169,7 +169,9 @@ final class BinaryConversation: Conversation {
             deliveries.end(push, outcome)
         }
         if !fates.unknown.isEmpty { wire.window.withLock { $0.lost() } }
-        for push in fates.unknown { deliveries.end(push, Outcome(.unknown)) }
+        for push in fates.unknown {
+            deliveries.endUnanswered(push, because: (life.end ?? .closedByPeer).unanswered)
+        }
         for push in fates.unprocessed { deliveries.takeBack(push) }
     }
 

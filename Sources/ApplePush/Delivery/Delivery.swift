@@ -115,6 +115,12 @@ struct Delivery {
         unended -= 1
     }
 
+    /// A push that was sent has no answer. The first reason stays.
+    mutating func endUnanswered(_ position: Int, because reason: () -> PushError) {
+        if outcomes.unanswered == nil { outcomes.unanswered = reason() }
+        end(position, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
+    }
+
     /// A push came back unprocessed: it is sent again, unless its caller was cancelled.
     ///
     /// - Parameter isRefused: the gateway refused this push, on a connection that takes others. After several times, that is

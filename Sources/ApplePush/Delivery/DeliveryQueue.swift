@@ -107,6 +107,13 @@ final class DeliveryQueue {
         if entries[index].delivery.state == .ended { finish(push.delivery) }
     }
 
+    /// A push that was sent has no answer.
+    func endUnanswered(_ push: QueuedPush, because reason: @autoclosure () -> PushError) {
+        let index = Int(push.delivery)
+        entries[index].delivery.endUnanswered(Int(push.position), because: reason)
+        if entries[index].delivery.state == .ended { finish(push.delivery) }
+    }
+
     /// The sandbox has given a push an identity of its own.
     func identified(_ push: QueuedPush, as uniqueID: PushID) {
         entries[Int(push.delivery)].delivery.identified(Int(push.position), as: uniqueID)

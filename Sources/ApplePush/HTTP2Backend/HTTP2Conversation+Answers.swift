@@ -106,9 +106,22 @@ extension HTTP2Conversation {
         if outcome.verdict == .safe {
             deliveries.takeBack(push, isRefused: life.isReady)
         } else {
-            deliveries.end(push, outcome)
+            deliveries.endUnanswered(push, because: whyUnanswered(ending))
         }
     }
+
+    private func whyUnanswered(_ ending: CarillonHTTP2.Ending) -> PushError {
+        switch ending.origin {
+        case .reset: Self.late
+        case .closed:
+            session.failure.map { ConnectionEnd($0).unanswered }
+                ?? PushError(.unreachable, "The gateway ended the request without an answer: \(ending.errorCode).")
+        case .sessionEnded: (life.end ?? .closedByPeer).unanswered
+        }
+    }
+
+    /// Of a push whose time was over.
+    static let late = PushError(.timedOut, "The push was sent, and the gateway did not answer it in time.")
 
     /// The gateway takes no more streams, perhaps because of the credential.
     private func goneAway(_ code: ErrorCode) {

@@ -302,7 +302,7 @@ final class HTTP2Conversation: Conversation {
     /// A push that the session no longer knows.
     private func forget(_ tag: UInt32) {
         guard let push = inFlight.remove(tag) else { return }
-        deliveries.end(push, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
+        deliveries.endUnanswered(push, because: life.end?.unanswered ?? Self.late)
     }
 
     func report(to meter: TrafficMeter) { meter.take(&answers) }

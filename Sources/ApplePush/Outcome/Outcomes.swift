@@ -11,6 +11,9 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// Why pushes were not sent for another reason: no room in time, a cancelled task, a permit that ended.
     public var withheld: PushError?
 
+    /// Why pushes have an unknown outcome, if any has: what ended the first of them without an answer.
+    public var unanswered: PushError?
+
     /// What the sandbox sent with its answers, by position.
     private var uniqueIDs: [Int: PushID] = [:]
 

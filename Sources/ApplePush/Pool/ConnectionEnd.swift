@@ -82,6 +82,11 @@ struct ConnectionEnd: Error, Equatable {
         failure ?? PushError(code, "The connection to \(gateway) ended: \(explanation).")
     }
 
+    /// Why pushes that were sent on it have no answer.
+    var unanswered: PushError {
+        PushError(code, "The connection ended before the gateway answered: \(explanation).")
+    }
+
     /// Whether the gateway may well answer on the next connection.
     var isPolite: Bool { kind == .goodbye || kind == .usedUp }
 

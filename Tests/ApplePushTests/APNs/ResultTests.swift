@@ -56,7 +56,8 @@ import Testing
         #expect(
             "\(result)"
                 == "1 delivered, 3 failed (410 Unregistered, MalformedToken), "
-                + "2 rejected (429 TooManyRequests, 503 ServiceUnavailable), 1 not sent (unreachable), 1 with unknown outcome"
+                + "2 rejected (429 TooManyRequests, 503 ServiceUnavailable), 1 not sent (unreachable), "
+                + "1 with unknown outcome (unreachable)"
         )
         #expect(result.errors.map(\.tokens) == [["b2"], ["d4"], ["f6"]])
         #expect(result.feedback.map(\.token) == ["c3"])
@@ -185,6 +186,8 @@ import Testing
         #expect(result.pushes.map(\.isDead) == [false, true, false, false, false])
         #expect(result.pushes.map(\.isRetryable) == [false, false, true, true, false])
         #expect(result.pushes.map(\.unsentReason?.code) == [nil, nil, .unreachable, nil, nil])
+        #expect(result.pushes.map(\.unknownReason?.code) == [nil, nil, nil, .unreachable, nil])
+        #expect(result.unknownReason?.code == .unreachable)
         #expect((result.delivered, result.failed.count, result.unsent.count, result.unknown) == (1, 2, 1, 1))
     }
 
@@ -198,11 +201,12 @@ import Testing
         )
         #expect(
             "\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable), "
-                + "1 not sent (unreachable), 1 with unknown outcome"
+                + "1 not sent (unreachable), 1 with unknown outcome (unreachable)"
         )
         #expect(
             result.pushes.map { "\($0)" } == [
-                "a1… delivered", "b2… 410 Unregistered", "c3… not sent: unreachable", "d4… outcome unknown",
+                "a1… delivered", "b2… 410 Unregistered", "c3… not sent: unreachable",
+                "d4… outcome unknown: unreachable",
                 "e5… 503 ServiceUnavailable",
             ]
         )
