@@ -365,8 +365,8 @@ DECLARE
 BEGIN
     FOR one IN
         SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
-            ('enqueue', 'Enqueues a message to device tokens. Returns the id of the message; null: there are no tokens, or '
-                'the dedupe_key is taken.'),
+            ('enqueue', 'Enqueues a message to device tokens: an array, also of a single one, as ARRAY[token]. Returns the id of '
+                'the message; null: there are no tokens, or the dedupe_key is taken.'),
             ('broadcast', 'Enqueues a message to every token of one kind that is registered for the app, by default of the '
                 'kind that the push type is for. Returns the id of the message; null: there are no such tokens, or the '
                 'dedupe_key is taken.')

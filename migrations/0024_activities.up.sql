@@ -336,11 +336,13 @@ BEGIN
     FOR one IN
         SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
             ('start_activity', 'Starts a Live Activity on the devices of push-to-start tokens; with everyone, on all of '
-                'the app. Returns the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
+                'the app. The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or '
+                'the dedupe_key is taken.'),
             ('update_activity', 'Updates Live Activities. An older update of a token is never begun after a newer one. '
-                'Returns the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
-            ('end_activity', 'Ends Live Activities, with their last content. Returns the id of the message; null: there '
-                'are no tokens, or the dedupe_key is taken.')
+                'The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
+            ('end_activity', 'Ends Live Activities, with their last content. The tokens are an array, also of one. Returns '
+                'the id of the message; null: there are no tokens, or the dedupe_key is taken.')
         ) AS c(name, comment) ON c.name = p.proname
         WHERE p.pronamespace = 'carillon'::regnamespace
     LOOP
