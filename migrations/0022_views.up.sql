@@ -270,15 +270,15 @@ $$;
 COMMENT ON FUNCTION carillon.next_due IS
     'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
 
--- How many tokens each app has, by kind: counted up to 1,000, of more than 20 apps up to 20,000 together, and then the planner's
--- estimate. Volatile, because EXPLAIN is refused otherwise.
+-- How many tokens each app has, by kind: counted up to 1,000, of more than 10 apps up to 10,000 of a kind together, and then
+-- the planner's estimate. Volatile, because EXPLAIN is refused otherwise.
 CREATE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
     plan json;
-    bound CONSTANT bigint := (SELECT least(1000, 20000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
 BEGIN
     FOR one IN
         SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
