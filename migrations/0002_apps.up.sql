@@ -245,7 +245,7 @@ CREATE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,paused,paused_reason,is_guarded,created_at,updated_at}'::text[]
         || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
-            'gateway_ca', 'SHA-256 ' || encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'))
+            'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
 $$;
 
 -- Records what was changed of an app, however it was changed. What workers note there is no change.

@@ -214,7 +214,8 @@ struct BrowserTests {
     /// The connections that browsers have to the dashboard.
     private static func connections(to port: some StringProtocol) throws -> Int {
         let port = String(try #require(UInt16(port)), radix: 16, uppercase: true)
-        let table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+        // Its size is not known before it is read.
+        let table = try SmallFile.read("/proc/net/tcp").text
         return table.split(separator: "\n").count { line in
             let fields = line.split(separator: " ")
             return fields.count > 3 && fields[1].hasSuffix(":" + port) && fields[3] == "01"
@@ -259,10 +260,10 @@ struct BrowserTests {
                 await #expect(throws: (any Error).self) { try await work.value }
                 try await loop.eventually("no browser is left") {
                     try FileManager.default.contentsOfDirectory(atPath: "/proc").allSatisfy { name in
-                        guard Int32(name) != nil,
-                            let line = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
-                        else { return true }
-                        return !String(decoding: line, as: UTF8.self).contains(folder.path)
+                        guard Int32(name) != nil, let line = try? SmallFile.read("/proc/\(name)/cmdline").text else {
+                            return true
+                        }
+                        return !line.contains(folder.path)
                     }
                 }
             }

@@ -31,11 +31,11 @@ enum Quantity {
         return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
     }
 
-    /// "25 ms", "2.5 s", "5 min", "2 h".
+    /// "25 ms", "2.5 s", "5 min", "2 h", which no line break parts.
     static func duration(_ seconds: Double) -> String {
-        if seconds < 1 { return oneDigit(seconds * 1_000) + " ms" }
-        if seconds < 60 { return oneDigit(seconds) + " s" }
-        return seconds < 3_600 ? oneDigit(seconds / 60) + " min" : oneDigit(seconds / 3_600) + " h"
+        if seconds < 1 { return oneDigit(seconds * 1_000) + "\u{a0}ms" }
+        if seconds < 60 { return oneDigit(seconds) + "\u{a0}s" }
+        return seconds < 3_600 ? oneDigit(seconds / 60) + "\u{a0}min" : oneDigit(seconds / 3_600) + "\u{a0}h"
     }
 
     private static func oneDigit(_ value: Double) -> String {

@@ -33,15 +33,15 @@ struct Latency: Sendable, JSONConvertible {
             return nil
         }
 
-        /// As in "within 25 ms".
+        /// As in "25 ms": none of that share took longer.
         func text(_ share: Double) -> String {
             guard let seconds = quantile(share), let longest = DurationHistogram.seconds.last else { return "–" }
-            return seconds.isFinite ? "within \(Quantity.duration(seconds))" : "over \(Quantity.duration(longest))"
+            return seconds.isFinite ? Quantity.duration(seconds) : "more than \(Quantity.duration(longest))"
         }
 
         var tile: (value: String, note: String) {
             guard quantile(0.5) != nil else { return ("–", "none in the last minute") }
-            return (text(0.5), "95 % \(text(0.95)), 99 % \(text(0.99))")
+            return (text(0.5), "95 % in \(text(0.95)), 99 % in \(text(0.99))")
         }
 
         var json: JSONValue {

@@ -108,6 +108,7 @@ struct BroadcastsView: PageView {
                     HTML(.a, .href(Link("messages", String(row.id), query: ["app": row.app]))) { String(row.id) }
                 },
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("Reference") { HTML($0.reference ?? "–") },
                 .text("Progress") { Self.progress($0) },
                 .text("State") { row in
                     (row.remaining > 0 ? StateMark.attention : row.failed > 0 ? .quiet : .good).html(row.state)
@@ -124,9 +125,8 @@ struct BroadcastsView: PageView {
                 .number("Expired") { Int($0.expired).grouped },
                 .number("Left") { Int($0.remaining).grouped },
                 .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
-                .number("Pushes a second") { $0.remaining > 0 ? Quantity.rate($0.rate) : "–" },
-                .text("Enqueued") { $0.createdAt.html },
-                .text("Reference") { HTML($0.reference ?? "–") }
+                .number("A second") { $0.remaining > 0 ? Quantity.rate($0.rate) : "–" },
+                .text("Enqueued") { $0.createdAt.html }
             ).html
         }
     }

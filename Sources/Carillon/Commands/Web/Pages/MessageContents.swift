@@ -52,7 +52,7 @@ enum MessageContents: Sendable {
         case .kept(let payloads):
             if payloads.isEmpty {
                 HTML(.p, .class("note")) {
-                    "No longer kept: a payload is deleted once it is sent, and of failures with them."
+                    "No longer kept: a payload is deleted once it is sent, or with the failure that it belongs to."
                 }
             }
             for payload in payloads {

@@ -91,8 +91,8 @@ struct OverviewView: PageView {
     private var latencyTiles: HTML {
         let (waits, answers) = (latency.waits.tile, latency.answers.tile)
         return Tiles(
-            .init("Half of the jobs were claimed", waits.value, note: waits.note),
-            .init("Half of the requests were answered", answers.value, note: answers.note)
+            .init("Half of the jobs are claimed in", waits.value, note: waits.note),
+            .init("Half of the requests are answered in", answers.value, note: answers.note)
         ).html
     }
 
