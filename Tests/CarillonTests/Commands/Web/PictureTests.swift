@@ -30,8 +30,10 @@ struct PictureTests {
                 let root = String(try #require(line.firstMatch(of: /http:\/\/[^\/]+/)).output)
                 try await WebDriver.with(in: temporary, on: loop) { browser in
                     try await browser.open(root)
-                    try await loop.eventually("the chart has some minutes", within: .seconds(300)) {
-                        try await browser.value("return document.querySelectorAll('.plot rect').length >= 6") == "true"
+                    try await loop.eventually("much has happened", within: .seconds(300), every: .seconds(2)) {
+                        try await browser.open(root + "/failures")
+                        return try await browser.value("return document.querySelectorAll('tbody tr').length >= 45")
+                            == "true"
                     }
                     try await Self.change(browser, root)
                     for page in try await Self.pages + Self.others(browser, root) {
@@ -65,13 +67,19 @@ struct PictureTests {
 
     /// Something to see among the changes.
     private static func change(_ browser: WebDriver, _ root: String) async throws {
+        func see(_ text: String) async throws {
+            try await browser.loop.eventually(text) { try await browser.sight.contains(text) }
+        }
         try await browser.open(root + "/apps/weather")
         try await browser.type("the forecast was wrong", into: "input[name=reason]")
         try await browser.click("form[action='/apps/weather/pause'] button")
+        try await see("The app is paused")
         try await browser.click("form[action='/apps/weather/resume'] button")
+        try await see("The app sends again")
         try await browser.open(root + "/apps/shop")
         try await browser.type("500", into: "input[name=max_rate]")
         try await browser.click("form[action='/apps/shop/limits'] button")
+        try await see("The limits are set")
     }
 
     private static func preview(_ browser: WebDriver) async throws {
