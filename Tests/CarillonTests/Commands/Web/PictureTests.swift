@@ -67,23 +67,26 @@ struct PictureTests {
 
     /// Something to see among the changes.
     private static func change(_ browser: WebDriver, _ root: String) async throws {
-        func see(_ text: String) async throws {
-            try await browser.loop.eventually(text) { try await browser.sight.contains(text) }
-        }
         try await browser.open(root + "/apps/weather")
         try await browser.type("the forecast was wrong", into: "input[name=reason]")
         try await browser.click("form[action='/apps/weather/pause'] button")
-        try await see("The app is paused")
+        try await see("The app is paused", browser)
         try await browser.click("form[action='/apps/weather/resume'] button")
-        try await see("The app sends again")
+        try await see("The app sends again", browser)
         try await browser.open(root + "/apps/shop")
         try await browser.type("500", into: "input[name=max_rate]")
         try await browser.click("form[action='/apps/shop/limits'] button")
-        try await see("The limits are set")
+        try await see("The limits are set", browser)
     }
 
     private static func preview(_ browser: WebDriver) async throws {
         try await browser.type("9f1c2ab7" + String(repeating: "0", count: 56), into: "input[name=token]")
         try await browser.click("button[name=preview]")
+        try await see("What goes out", browser)
+    }
+
+    /// A click does not wait for the page that it leads to.
+    private static func see(_ text: String, _ browser: WebDriver) async throws {
+        try await browser.loop.eventually(text) { try await browser.sight.contains(text) }
     }
 }
