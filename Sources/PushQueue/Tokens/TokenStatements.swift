@@ -18,6 +18,7 @@ enum TokenStatements {
     static let copy = "COPY pg_temp.carillon_import FROM STDIN (FORMAT binary)"
 
     /// In the order of the tokens, like every statement that locks many of them. Rows that would not change are left out.
+    /// One sort serves the newest line of each token, its newest owner and its newest kind.
     static let merge = Statement(
         "tokens_merge",
         """
@@ -25,10 +26,13 @@ enum TokenStatements {
             SELECT i.token, i.place, i.owner, i.kind, coalesce(i.last_update, now()) AS last_update
             FROM pg_temp.carillon_import i
         ), newest AS (
-            SELECT DISTINCT ON (l.token) l.token, l.last_update, first_value(l.owner) OVER (
-                PARTITION BY l.token ORDER BY l.owner IS NULL, l.last_update DESC, l.place DESC) AS owner, first_value(l.kind) OVER (
-                PARTITION BY l.token ORDER BY l.kind IS NULL, l.last_update DESC, l.place DESC) AS kind
-            FROM lines l ORDER BY l.token, l.last_update DESC
+            SELECT DISTINCT ON (l.token) l.token, l.last_update,
+                (array_agg(l.owner) FILTER (WHERE l.owner IS NOT NULL) OVER lines_of_token)[1] AS owner,
+                (array_agg(l.kind) FILTER (WHERE l.kind IS NOT NULL) OVER lines_of_token)[1] AS kind
+            FROM lines l
+            WINDOW lines_of_token AS (PARTITION BY l.token ORDER BY l.last_update DESC, l.place DESC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+            ORDER BY l.token, l.last_update DESC, l.place DESC
         ), written AS (
             INSERT INTO carillon.tokens AS t (app_id, token, last_update, owner, kind, expires_at)
             SELECT app.id, n.token, n.last_update, n.owner, coalesce(n.kind, k.kind, 'device'),
