@@ -21,7 +21,7 @@ actor LivePage {
             text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
         let request = "GET /live?page=\(page) HTTP/1.1\r\nHost: localhost:\(port)\r\nAccept: text/event-stream\r\n\r\n"
-        _ = try socket.write(Array(request.utf8).span.bytes)
+        try socket.writeWhole(Array(request.utf8), for: address)
         while events == 0 { try await read() }
     }
 

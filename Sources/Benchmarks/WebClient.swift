@@ -23,9 +23,7 @@ final class WebClient {
     func get(_ address: String, accepting type: String = "text/html") async throws -> Answer {
         let start = MonotonicInstant.now
         let request = Array("GET \(address) HTTP/1.1\r\nHost: \(host)\r\nAccept: \(type)\r\n\r\n".utf8)
-        guard try socket.write(request.span.bytes) == .bytes(request.count) else {
-            throw BenchmarkError("A request for \(address) did not fit into the send buffer.")
-        }
+        try socket.writeWhole(request, for: address)
         var head = ""
         var length: Int?
         var received: [UInt8] = []
@@ -46,6 +44,13 @@ final class WebClient {
 }
 
 extension Socket {
+    /// Writes a request, which is small.
+    func writeWhole(_ request: [UInt8], for address: String) throws {
+        guard try write(request.span.bytes) == .bytes(request.count) else {
+            throw BenchmarkError("A request for \(address) did not fit into the send buffer.")
+        }
+    }
+
     /// What comes next; one byte at least.
     func bytes(on loop: EventLoop, doing: String, within limit: Duration = .seconds(60)) async throws -> [UInt8] {
         let deadline = MonotonicInstant.now + limit
