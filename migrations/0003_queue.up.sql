@@ -251,7 +251,8 @@ CREATE TABLE carillon.workers (
     -- For people and `worker --once`. Take-over ignores it, because the database's clock may be set.
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
-    answers      bigint[]
+    answers      bigint[],
+    connections  integer
 );
 -- Updated every few seconds: heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
@@ -272,6 +273,8 @@ COMMENT ON COLUMN carillon.workers.waits IS
     'how many jobs it claimed within about a minute, by how long each had waited: the buckets of carillon_enqueue_to_claim_seconds';
 COMMENT ON COLUMN carillon.workers.answers IS
     'how many answers its program had within about a minute, by how long each took: the buckets of carillon_send_to_answer_seconds';
+COMMENT ON COLUMN carillon.workers.connections IS
+    'how many connections to gateways its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, a row each. No transaction is open while their pushes are in the air.

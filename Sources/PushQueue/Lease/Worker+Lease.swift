@@ -20,7 +20,7 @@ extension Worker {
             do throws(PostgresError) {
                 try await renewLease(on: lifeline)
                 state.succeeded(in: .heartbeat)
-                try await noteLatency(on: lifeline)
+                try await noteTraffic(on: lifeline)
             } catch {
                 guard !Task.isCancelled else { return }
                 failed(error, on: lifeline)
@@ -59,10 +59,16 @@ extension Worker {
     }
 
     /// For people. It updates the row that the heartbeat has just updated.
-    private func noteLatency(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let counts = latency.read(waits: counters.waits, answers: answerTimes(), at: .now)
-        let parameters = Parameters(state.id, PostgresArray(counts.waits), PostgresArray(counts.answers))
-        try await lifeline.execute(WorkerStatements.noteLatency, parameters)
+    private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let traffic = traffic()
+        let counts = latency.read(waits: counters.waits, answers: traffic.answerTimes, at: .now)
+        let parameters = Parameters(
+            state.id,
+            PostgresArray(counts.waits),
+            PostgresArray(counts.answers),
+            Int32(clamping: traffic.connections)
+        )
+        try await lifeline.execute(WorkerStatements.noteTraffic, parameters)
     }
 
     /// Writes the counts of pushes, and opens breakers.

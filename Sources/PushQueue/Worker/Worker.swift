@@ -36,8 +36,8 @@ package actor Worker {
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
     nonisolated let ledger = Guarded(WorkerCounters())
-    /// How long answers have taken, of all workers of the program.
-    nonisolated let answerTimes: @Sendable () -> DurationHistogram
+    /// What the program does, of which this may be one worker of several.
+    nonisolated let traffic: @Sendable () -> Traffic
 
     var state: WorkerState
     var latency = LatencyWindow(at: .now)
@@ -80,14 +80,14 @@ package actor Worker {
         backend: any Backend,
         loop: EventLoop,
         share: FlightCeiling.Share? = nil,
-        answerTimes: @escaping @Sendable () -> DurationHistogram = { DurationHistogram() },
+        traffic: @escaping @Sendable () -> Traffic = { Traffic() },
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.options = options
         self.backend = backend
         self.loop = loop
         self.share = share
-        self.answerTimes = answerTimes
+        self.traffic = traffic
         emit = events
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }

@@ -26,9 +26,9 @@ package enum WorkerStatements {
         """
     )
 
-    static let noteLatency = Statement(
-        "note_latency",
-        "UPDATE carillon.workers w SET waits = $2, answers = $3 WHERE w.id = $1"
+    static let noteTraffic = Statement(
+        "note_traffic",
+        "UPDATE carillon.workers w SET waits = $2, answers = $3, connections = $4 WHERE w.id = $1"
     )
 
     /// The heartbeats and leases of all other workers.

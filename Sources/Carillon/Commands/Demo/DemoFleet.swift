@@ -57,8 +57,8 @@ final class DemoFleet: Sendable {
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
             let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())
-            let answerTimes: @Sendable () -> DurationHistogram = { backend.traffic.answerTimes }
-            let worker = Worker(options, backend: backend, loop: loop, answerTimes: answerTimes) { event in
+            let traffic: @Sendable () -> Traffic = { backend.traffic }
+            let worker = Worker(options, backend: backend, loop: loop, traffic: traffic) { event in
                 switch event {
                 case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
                 default: if !isSilent { log.tell(event) }

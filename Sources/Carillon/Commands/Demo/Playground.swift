@@ -33,6 +33,10 @@ struct Playground: Sendable {
             run_at => now() + n * interval '10 minutes', reference => 'parcel ' || n) FROM registered WHERE n <= 2
         """
     )
+    private static let channels = Statement(
+        "playground_channels",
+        "SELECT carillon.request_channel('shop', reference => match) FROM unnest(ARRAY['final', 'semifinal 1', 'semifinal 2']) match"
+    )
     private static let register = Statement(
         "playground_register",
         """
@@ -78,6 +82,7 @@ struct Playground: Sendable {
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
         configuration.answers = try Self.answers.map(AnswerRule.init(parsing:))
+        configuration.channelPort = 0
         let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
         return try await stage.run { try await play($0, $1) }
     }
@@ -132,6 +137,7 @@ struct Playground: Sendable {
         try await connection.execute(Self.broadcast, Parameters())
         try await connection.execute(Self.scheduled, Parameters())
         try await connection.execute(Self.activities, Parameters())
+        try await connection.execute(Self.channels, Parameters())
         try await connection.execute(Self.traffic, Parameters("weather", 3 as Int64, "Rain at five", "rain"))
     }
 

@@ -43,7 +43,7 @@ final class WorkerSite: Sendable {
             backend: backend,
             loop: loop,
             share: share,
-            answerTimes: { backend.traffic.answerTimes }
+            traffic: { backend.traffic }
         ) { [progress] event in
             if case .draining = event { progress.isStopping.store(true, ordering: .relaxed) }
             if case .gaveUp = event { progress.hasGivenUp.store(true, ordering: .relaxed) }

@@ -22,6 +22,12 @@ import Testing
                 try await loop.eventually("pushes fail as in an ordinary hour", within: .seconds(60)) {
                     await client.get("/failures", json: true).body.contains("BadDeviceToken")
                 }
+                try await loop.eventually("the workers say how many connections they have", within: .seconds(60)) {
+                    await client.get("/workers", json: true).body.matches(of: /"connections":[1-9]/).count == 2
+                }
+                try await loop.eventually("three channels are made", within: .seconds(60)) {
+                    await client.get("/channels", json: true).body.matches(of: /"state":"ready"/).count == 3
+                }
                 #expect(try await program.end(by: SIGINT, on: loop) == .status(0), "\(program.said)")
             }
         }

@@ -9,6 +9,7 @@ struct WorkerRow: RowReadable, JSONConvertible {
             extract(epoch FROM now() - w.started_at)::int8 AS up_seconds,
             extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_seconds,
             extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease_seconds, w.lease_until > now() AS alive,
+            w.connections,
             (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims,
             (SELECT coalesce(sum(t.sent), 0)::int8 FROM carillon.apps a CROSS JOIN LATERAL (
                 SELECT t.sent FROM carillon.activity t WHERE t.app_id = a.id AND t.worker_id = w.id
@@ -27,6 +28,8 @@ struct WorkerRow: RowReadable, JSONConvertible {
     let lease: Int64
     let isAlive: Bool
     let claims: Int64
+    /// To gateways; nil: it has not said yet.
+    let connections: Int64?
     let sentLastMinute: Int64
     let json: JSONValue
 
@@ -41,6 +44,7 @@ struct WorkerRow: RowReadable, JSONConvertible {
         lease = try rows.int64(row, "lease_seconds")
         isAlive = try rows.bool(row, "alive")
         claims = try rows.int64(row, "claims")
+        connections = try rows.int64IfPresent(row, "connections")
         sentLastMinute = try rows.int64(row, "sent_last_minute")
         json = try JSONValue(rows, row)
     }

@@ -70,7 +70,7 @@ struct ActivitiesView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "Those that register_token has of the kind live_activity, and that have not reached their end. Updates to many at "
+            "Activities that were registered by register_token with the kind live_activity, and have not ended. Updates to many at "
             "once go through "
             HTML(.a, .href(PageSection.channels.link)) { "channels" }
             "."

@@ -46,7 +46,7 @@ struct AppPageView: PageView {
         Tiles(
             .init("State", app.state.rawValue, mark: app.state.mark),
             .init(
-                "Sent, last minute",
+                "Sent, two minutes",
                 Quantity.short(app.sentLastMinute),
                 note: "the running one and the one before",
                 mark: .good

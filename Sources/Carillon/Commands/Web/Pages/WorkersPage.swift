@@ -37,7 +37,8 @@ struct WorkersView: PageView {
                 .number("Last heartbeat") { Quantity.age($0.silentFor) + " ago" },
                 .number("Lease") { Quantity.age($0.lease) },
                 .number("Claims") { Int($0.claims).grouped },
-                .number("Sent, minute") { Quantity.short($0.sentLastMinute) }
+                .number("Connections") { $0.connections.map { Int($0).grouped } ?? "–" },
+                .number("Sent, two minutes") { Quantity.short($0.sentLastMinute) }
             ).html
         }
         HTML(.h2) { "Upkeep" }
