@@ -5,34 +5,25 @@ enum TokenStatements {
     static let app = Statement("tokens_app", "SELECT carillon.app_id($1)")
 
     /// The table lasts for the transaction, so that it works behind a pooler. It has no statistics: without these settings the
-    /// planner may read all tokens instead of searching for each, compile the query, and sort on disk.
+    /// planner may read all tokens instead of searching for each, compile the query, and sort on disk. It has a row for each
+    /// token.
     static let table = """
         SET LOCAL enable_seqscan = off;
         SET LOCAL jit = off;
         SET LOCAL work_mem = '32MB';
         CREATE TEMPORARY TABLE pg_temp.carillon_import (
-            place integer, token text COLLATE "C", last_update timestamptz, owner text, kind text
+            token text COLLATE "C", last_update timestamptz, owner text, kind text
         ) ON COMMIT DROP
         """
 
     static let copy = "COPY pg_temp.carillon_import FROM STDIN (FORMAT binary)"
 
     /// In the order of the tokens, like every statement that locks many of them. Rows that would not change are left out.
-    /// One sort serves the newest line of each token, its newest owner and its newest kind.
     static let merge = Statement(
         "tokens_merge",
         """
-        WITH app AS MATERIALIZED (SELECT carillon.app_id($1) AS id), lines AS (
-            SELECT i.token, i.place, i.owner, i.kind, coalesce(i.last_update, now()) AS last_update
-            FROM pg_temp.carillon_import i
-        ), newest AS (
-            SELECT DISTINCT ON (l.token) l.token, l.last_update,
-                (array_agg(l.owner) FILTER (WHERE l.owner IS NOT NULL) OVER lines_of_token)[1] AS owner,
-                (array_agg(l.kind) FILTER (WHERE l.kind IS NOT NULL) OVER lines_of_token)[1] AS kind
-            FROM lines l
-            WINDOW lines_of_token AS (PARTITION BY l.token ORDER BY l.last_update DESC, l.place DESC
-                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-            ORDER BY l.token, l.last_update DESC, l.place DESC
+        WITH app AS MATERIALIZED (SELECT carillon.app_id($1) AS id), newest AS (
+            SELECT i.token, i.owner, i.kind, coalesce(i.last_update, now()) AS last_update FROM pg_temp.carillon_import i
         ), written AS (
             INSERT INTO carillon.tokens AS t (app_id, token, last_update, owner, kind, expires_at)
             SELECT app.id, n.token, n.last_update, n.owner, coalesce(n.kind, k.kind, 'device'),

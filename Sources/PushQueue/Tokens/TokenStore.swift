@@ -9,6 +9,9 @@ package struct TokenStore: Sendable {
         package let changed: Int
     }
 
+    /// Rows that are copied at once. They are in memory twice meanwhile.
+    private static let rowsAtOnce = 5_000
+
     private let connection: PostgresConnection
 
     /// Nothing else may use the connection meanwhile.
@@ -25,9 +28,13 @@ package struct TokenStore: Sendable {
     /// owner.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
         let connection = self.connection
+        let newest = batch.newest()
         return try await connection.transaction {
             try await connection.script(TokenStatements.table)
-            try await connection.copy(TokenStatements.copy, batch.rows)
+            for start in stride(from: 0, to: newest.count, by: Self.rowsAtOnce) {
+                let end = min(start + Self.rowsAtOnce, newest.count)
+                _ = try await connection.copy(TokenStatements.copy, batch.rows(of: newest[start..<end]))
+            }
             return try await connection.query(TokenStatements.merge, Parameters(app)) { rows in
                 Change(new: Int(try rows.int64(0, "new")), changed: Int(try rows.int64(0, "changed")))
             }

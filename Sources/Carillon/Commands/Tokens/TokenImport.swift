@@ -11,7 +11,8 @@ struct TokenImport {
     let rejects: RejectFile?
     private var reader: TokenReader
     private var tally = ImportTally()
-    private var batch = TokenBatch()
+    private var batch: TokenBatch
+    private let now: Int64
     private var writing: Task<Written, any Error>?
 
     private struct Written: Sendable {
@@ -37,7 +38,9 @@ struct TokenImport {
         self.app = app
         self.loop = loop
         self.rejects = rejects
+        self.now = now
         reader = TokenReader(now: now, kind: kind)
+        batch = TokenBatch(now: now)
     }
 
     var otherColumns: [String] { reader.otherColumns }
@@ -97,7 +100,7 @@ struct TokenImport {
     private mutating func write() async throws {
         try await finishWriting()
         let (batch, line, store, app) = (self.batch, reader.line, self.store, self.app)
-        self.batch = TokenBatch()
+        self.batch = TokenBatch(now: now)
         guard batch.count > 0 else {
             tally.line = line
             return

@@ -1,5 +1,4 @@
 @testable import Carillon
-@testable import CarillonPostgres
 @testable import CarillonPushQueue
 
 /// All that a reader makes of a text.
@@ -7,8 +6,7 @@ struct TokenReading: Equatable {
     /// 2025-07-01.
     static let now: Int64 = 1_751_328_000_000_000
 
-    var rows: [UInt8] = []
-    var count = 0
+    var batch = TokenBatch(now: Self.now)
     var lines = 0
     var refusals: [RefusedLine] = []
     var otherColumns: [String] = []
@@ -17,7 +15,6 @@ struct TokenReading: Equatable {
     /// - Parameter size: how many bytes it is given at a time.
     init(_ bytes: [UInt8], by size: (Int) -> Int = { $0 }) {
         var reader = TokenReader(now: Self.now)
-        var batch = TokenBatch()
         var rest = bytes[...]
         var isFinished = false
         do throws(TokenFileError) {
@@ -33,13 +30,13 @@ struct TokenReading: Equatable {
         } catch {
             self.error = error
         }
-        count = batch.count
-        rows = batch.rows.bytes()
         lines = reader.count
         otherColumns = reader.otherColumns
     }
 
     init(_ text: String) { self.init(Array(text.utf8)) }
+
+    var count: Int { batch.count }
 
     /// The lines that were refused.
     var refusedLines: [Int] { refusals.map(\.line) }
