@@ -46,8 +46,8 @@ struct MessageKey {
             .failed,
             "There is no message \(what)\(app.map { " of app \($0)" } ?? "").",
             hint:
-                "Finished messages are forgotten after the workers' --retention. A retry has an id of its own, which is forgotten "
-                + "when it ends: use the id that enqueue returned."
+                "Messages that have ended are deleted after the workers' --retention. A retry has an id of its own, which is "
+                + "forgotten when it ends: use the id that enqueue returned."
         )
     }
 }

@@ -68,7 +68,7 @@ struct MessageProgress: RowReadable {
     var counts: String {
         let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
-            + (wasSuperseded ? " (a newer update replaced \(ended.cancelled == 1 ? "it" : "them"))" : "")
+            + (wasSuperseded ? " (a newer push replaced \(ended.cancelled == 1 ? "it" : "them"))" : "")
     }
 
     /// Updates of it were not sent because newer ones were due.

@@ -316,7 +316,7 @@ struct BrowserTests {
                     try await browser.open(root + "/apps/shop")
                     try await browser.type("wrong horse", into: "#password")
                     try await browser.click("button")
-                    #expect(try await browser.sight.contains("This is not the password."))
+                    #expect(try await browser.sight.contains("The password is wrong."))
                     try await browser.type("anna", into: "#name")
                     try await browser.type("correct horse", into: "#password")
                     try await browser.click("button")

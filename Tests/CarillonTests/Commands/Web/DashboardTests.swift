@@ -118,7 +118,7 @@ import Testing
             let page = try Client.read(await client.get("/find?q=\(token)"), "token").text
             #expect(
                 page.contains("it is registered, so broadcasts reach it")
-                    && page.contains("shop: 1 job that waits or is in flight has it.")
+                    && page.contains("shop: 1 job that waits or is in flight contains it.")
             )
         }
     }

@@ -43,7 +43,7 @@ struct LoginRoutes: Sendable {
         case .accepted(let id):
             return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
         case .wrong:
-            return Self.refusal(of: request, next, 403, "This is not the password.")
+            return Self.refusal(of: request, next, 403, "The password is wrong.")
         case .tooMany:
             return Self.refusal(of: request, next, 429, "There were too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")

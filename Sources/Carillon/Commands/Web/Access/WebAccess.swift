@@ -54,7 +54,7 @@ final class WebAccess: Sendable {
             return ProblemDocument.refusal(
                 of: request,
                 403,
-                "Without a password, this server is called localhost or 127.0.0.1."
+                "Without a password, only requests to localhost or 127.0.0.1 are answered."
             )
         }
         guard request.method == "POST" else { return nil }
@@ -62,7 +62,7 @@ final class WebAccess: Sendable {
         if let origin = request.header("Origin"),
             !hosts.contains(where: { origin == "http://" + $0 || origin == "https://" + $0 })
         {
-            return ProblemDocument.refusal(of: request, 403, "Forms of other sites are not taken.")
+            return ProblemDocument.refusal(of: request, 403, "Forms of other sites are refused.")
         }
         return nil
     }

@@ -54,8 +54,8 @@ struct CancelView: PageView {
         } else {
             HTML(.p) {
                 "\(Counted.text(Int64(message.waiting), "push", "pushes")) of \(Int(message.tokens).grouped) "
-                    + "have not ended. Jobs that no worker has claimed are not sent. What is in flight may arrive, and is not "
-                    + "retried."
+                    + "have not ended. If you cancel, jobs that no worker has claimed are not sent. What is in flight may arrive, "
+                    + "and is not retried."
             }
             if viewer.mayChange, let app = message.app {
                 ActionForm.html(Link("messages", String(message.id), "cancel"), viewer, hidden: ["app": app]) {

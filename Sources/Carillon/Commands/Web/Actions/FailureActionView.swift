@@ -56,7 +56,7 @@ struct FailureActionView: PageView {
                     ? ". A device that has received one of them receives it again."
                     : ", and so are pushes that may have been delivered.")
         case .dismiss:
-            "They stay recorded, but are no longer shown as something to do, and bulk requeues leave them out."
+            "They stay recorded, but are shown only with 'dismissed too', and are not requeued with others."
         }
     }
 

@@ -79,7 +79,7 @@ struct TestPushView: PageView {
                 ActionForm.choice(
                     "Priority",
                     "priority",
-                    [("", "usual"), ("10", "10, at once"), ("5", "5, sparing power"), ("1", "1, low")],
+                    [("", "default"), ("10", "10, at once"), ("5", "5, sparing power"), ("1", "1, low")],
                     chosen: push.priority
                 )
                 ActionForm.field("Collapse id", "collapse_id", value: push.collapseID, most: 64)

@@ -67,7 +67,7 @@ struct DatabasesView: PageView {
     var content: HTML {
         HTML(.section) {
             DataTable(
-                "What each has to do",
+                "The state of each database",
                 states,
                 .text("Database") { state in HTML(.a, .href(state.link)) { state.name } },
                 .text("State") { $0.overview.mark.html($0.overview.sentence) },

@@ -38,7 +38,7 @@ struct TroubleView: PageView {
         HTML(.section, .class("trouble"), Attribute(.role, "alert")) {
             HTML(.h2) { sentence }
             if let hint { HTML(.p) { hint } }
-            if isPassing { HTML(.p, .class("note")) { "This page looks again every few seconds." } }
+            if isPassing { HTML(.p, .class("note")) { "This page tries again every few seconds." } }
         }
     }
 

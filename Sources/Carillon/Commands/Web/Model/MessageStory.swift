@@ -16,19 +16,19 @@ struct MessageStory {
         case "in flight": return "A worker has it in flight: no answer has been recorded yet."
         case "retrying":
             let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
-            if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) It is tried again at \(next)." }
+            if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
             // Behind a long queue its retry is not found, and with it the last answer.
             let last = message.lastReason == nil ? "" : lastAttempt + " "
             return "\(progress)\(last)Its retry is due, and waits for its turn."
         case "sent":
             return
-                "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). Whoever saw nothing: the device was off for "
-                + "longer than the message lives, the person has turned notifications of the app off, a Focus hides them, or a later "
-                + "push with the same collapse id replaced it. Apple tells senders none of these."
+                "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If a person saw nothing, the device was off until "
+                + "the message had expired, the person has turned notifications of the app off, a Focus hides them, or a later push "
+                + "with the same collapse id replaced it. Apple tells senders none of these."
         case "expired":
             return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "cancelled" where message.wasSuperseded:
-            return "It was not sent, because a newer update to the same device token or channel was due."
+            return "It was not sent, because a newer update, or a newer background push with the same meaning, replaced it."
         case "cancelled":
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "empty": return "It had no device token, so there was nothing to send."

@@ -57,8 +57,8 @@ enum ProblemRules {
                     severity: .warning,
                     sentence: "Worker \(worker.name) has sent no heartbeat for \(Quantity.age(worker.silentFor)).",
                     remedy: worker.claims == 0
-                        ? "It holds nothing, and is forgotten by the next worker that looks."
-                        : "Another worker takes over what it holds, after the lease.",
+                        ? "It has no claims. Another worker removes it from this list."
+                        : "Another worker takes over its claims once the lease has ended.",
                     link: link
                 )
             )
@@ -73,7 +73,7 @@ enum ProblemRules {
                 Problem(
                     severity: app.pauseReason == nil ? .warning : .critical,
                     sentence: "\(app.name) is paused" + (app.pauseReason.map { ": " + $0.asSentence } ?? "."),
-                    remedy: "Send again: carillon app resume \(ShellWord.quote(app.name))",
+                    remedy: "To send again: carillon app resume \(ShellWord.quote(app.name))",
                     link: link
                 )
             ]
@@ -92,7 +92,7 @@ enum ProblemRules {
         return [
             Problem(
                 severity: .warning,
-                sentence: "The oldest job of \(app.name) that is ready has waited for \(Quantity.age(age)).",
+                sentence: "The oldest ready job of \(app.name) has waited for \(Quantity.age(age)).",
                 remedy: "Start more workers, or raise --connections or the app's max_rate.",
                 link: link
             )

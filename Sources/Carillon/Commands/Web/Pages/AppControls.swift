@@ -14,7 +14,7 @@ struct AppControls {
             }
         } else {
             ActionForm.html(Link("apps", app.name, "pause"), viewer, class: "filters") {
-                ActionForm.field("Why", "reason", most: 200, isWide: true, note: "shown wherever the app is")
+                ActionForm.field("Why", "reason", most: 200, isWide: true, note: "shown with the app")
                 ActionForm.button("Pause: messages wait", isDangerous: true)
             }
         }

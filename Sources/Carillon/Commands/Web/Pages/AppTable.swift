@@ -17,7 +17,7 @@ struct AppTable {
             .number("In flight") { Int($0.inFlight).grouped },
             .number("Sent, hour") { Quantity.short($0.sentLastHour) },
             .number("Failed, hour") { Quantity.short($0.failedLastHour) },
-            .text("Mostly as") { app in
+            .text("Main reason") { app in
                 guard let reason = app.failureReason else { return HTML("–") }
                 return HTML(.a, .href(Link("failures", query: ["app": app.name, "reason": reason]))) { reason }
             },

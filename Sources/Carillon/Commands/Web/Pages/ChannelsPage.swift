@@ -97,7 +97,8 @@ struct ChannelsView: PageView {
     @HTMLBuilder var content: HTML {
         if channels.isEmpty {
             HTML(.p) {
-                "There are no channels. carillon.request_channel asks for one, for Live Activities that many follow."
+                "There are no channels. A push to a channel updates all Live Activities that follow it: request one with "
+                    + "carillon.request_channel."
             }
         } else {
             DataTable(
@@ -106,19 +107,19 @@ struct ChannelsView: PageView {
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Reference") { HTML($0.reference) },
                 .text("State") { $0.mark.html($0.state) },
-                .text("Stored for devices offline") { HTML($0.policy == 1 ? "the last message" : "nothing") },
+                .text("Stored for offline devices") { HTML($0.policy == 1 ? "the last message" : "nothing") },
                 .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
-                .text("Made") { $0.createdAt?.html ?? HTML("–") },
+                .text("Created") { $0.createdAt?.html ?? HTML("–") },
                 .text("Last error") { HTML($0.error ?? "–") }
             ).html
         }
         if !unknown.isEmpty {
             DataTable(
-                "Channels that Apple has, and this database does not know",
+                "Unknown channels: Apple has them, and no table has",
                 unknown,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Channel id") { row in HTML(.code) { row.id } },
-                .text("Made by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
+                .text("Created by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
                 .text("First seen") { $0.firstSeenAt.html }
             ).html
         }

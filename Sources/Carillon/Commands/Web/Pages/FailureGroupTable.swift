@@ -35,7 +35,7 @@ struct FailureGroupTable {
                 HTML(.span, .class("note")) { ReasonSentence.text(for: group.reason) }
             },
         ]
-        return hasActions ? facts + [.text("Do") { actions(for: $0) }] : facts
+        return hasActions ? facts + [.text("Actions") { actions(for: $0) }] : facts
     }
 
     private func actions(for group: FailureGroup) -> HTML {

@@ -140,7 +140,7 @@ struct FailuresView: PageView {
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         filters
         if groups.isEmpty {
-            HTML(.p) { StateMark.good.html("Nothing failed") }
+            HTML(.p) { StateMark.good.html("No failures to show") }
         } else {
             FailureGroupTable(groups: groups, window: window, hasActions: viewer.mayChange).html
             if let remedy { HTML(.p, .class("notice")) { remedy } }

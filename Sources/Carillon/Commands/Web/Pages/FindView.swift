@@ -56,8 +56,8 @@ struct FindView: PageView {
                 }
             ).html
             HTML(.p, .class("note")) {
-                "A push that APNs accepted leaves no trace of its token. Failures, feedback and waiting jobs are looked for among the "
-                    + "newest 2,000 of each app."
+                "A push that APNs accepted leaves no trace of its token. Failures, feedback and waiting jobs are looked for among at "
+                    + "most the newest 2,000 of each app."
             }
         }
     }
@@ -127,15 +127,15 @@ enum TokenStory {
         }
         if let failure = events.first(where: { $0.event == "failed" }), let reason = failure.reason {
             sentences.append(
-                "\(app): its last push that failed did so as \(reason). \(ReasonSentence.text(for: reason))"
+                "\(app): the last push to it that failed has the reason \(reason). \(ReasonSentence.text(for: reason))"
             )
         }
         let waiting = events.count { ["ready", "scheduled", "in flight"].contains($0.event) }
         if waiting > 0 {
             let jobs = Counted.text(
                 Int64(waiting),
-                "job that waits or is in flight has",
-                "jobs that wait or are in flight have"
+                "job that waits or is in flight contains",
+                "jobs that wait or are in flight contain"
             )
             sentences.append("\(app): \(jobs) it.")
         }

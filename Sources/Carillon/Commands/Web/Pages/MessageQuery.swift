@@ -82,7 +82,7 @@ struct MessageQuery {
         guard !found.isEmpty else {
             throw PageError.notFound(
                 "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
-                hint: "Finished messages are forgotten after the workers' --retention."
+                hint: "Messages that have ended are deleted after the workers' --retention."
             )
         }
         return found

@@ -71,7 +71,8 @@ struct OverviewView: PageView {
         ActivityChart(buckets: buckets, span: .hour).html
         if apps.count == Self.most {
             HTML(.p, .class("note")) {
-                "What is wrong with apps, ready, scheduled and in flight: of the first \(Self.most) apps by name."
+                "The problems of apps and the counts of ready, scheduled and in flight are those of the first \(Self.most) "
+                    + "apps by name."
             }
         }
         if !apps.isEmpty {

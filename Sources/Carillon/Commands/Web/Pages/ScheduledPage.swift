@@ -101,7 +101,7 @@ struct ScheduledView: PageView {
         filters
         if jobs.isEmpty {
             HTML(.p) {
-                app == nil && !onlyRetries ? "Nothing is scheduled." : "None of this is among the next 5,000 jobs."
+                app == nil && !onlyRetries ? "Nothing is scheduled." : "No such job is among the next 5,000."
             }
         } else {
             DataTable(

@@ -119,7 +119,9 @@ struct TokensView: PageView {
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
                 .number("Tokens") { ($0.isEstimate ? "about " : "") + Quantity.short($0.tokens) }
             ).html
-            HTML(.p, .class("note")) { "Counted up to 1,000, of more than 10 apps up to fewer, and estimated beyond." }
+            HTML(.p, .class("note")) {
+                "Up to 1,000 tokens are counted, with more than 10 apps fewer. Above that, the number is an estimate."
+            }
         }
         if days.isEmpty {
             HTML(.p) { "Apple has reported no token dead in the last 14 days." }
