@@ -41,7 +41,7 @@ struct WorkersView: PageView {
                 .number("Sent, two minutes") { Quantity.short($0.sentLastMinute) }
             ).html
         }
-        HTML(.h2) { "Upkeep" }
+        HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
             if upkeep.failing.isEmpty, upkeep.spills.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
