@@ -23,10 +23,21 @@ import Testing
         allowed = []
         attempt(AttemptLimit.atOnce + 1, after: AttemptLimit.interval * 100)
         #expect(allowed == Array(repeating: true, count: AttemptLimit.atOnce) + [false])
-        limit.succeeded(at: Self.start + AttemptLimit.interval * 100)
+        limit.succeeded()
         allowed = []
         attempt(after: AttemptLimit.interval * 100)
         #expect(allowed == [true])
+    }
+
+    @Test func `a right password gives back its own attempt, and no guess`() {
+        var limit = AttemptLimit()
+        for _ in 1..<AttemptLimit.atOnce {
+            #expect(limit.attempt(at: Self.start))
+            // Who knows one password may guess another.
+            #expect(limit.attempt(at: Self.start))
+            limit.succeeded()
+        }
+        #expect(limit.attempt(at: Self.start) && !limit.attempt(at: Self.start))
     }
 
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
@@ -87,7 +98,8 @@ import Testing
         #expect(access.viewer(of: Self.request("GET", ("Cookie", "carillon_session=\(other)"))) == nil)
         access.logOut(request)
         #expect(access.viewer(of: request) == nil)
-        for _ in 0..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong") == .wrong) }
+        // One guess was made above.
+        for _ in 1..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong") == .wrong) }
         #expect(access.logIn(with: "password") == .tooMany)
     }
 

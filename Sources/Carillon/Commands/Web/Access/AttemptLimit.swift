@@ -16,6 +16,7 @@ struct AttemptLimit: Sendable {
         return true
     }
 
-    /// The password was right, which is not a guess.
-    mutating func succeeded(at now: MonotonicInstant) { usedUntil = nil }
+    /// The password was right, so this attempt was no guess. Earlier ones were: whoever knows the readers' password must not
+    /// guess the operators' more often by giving it in between.
+    mutating func succeeded() { usedUntil = usedUntil.map { $0 + Self.interval * -1 } }
 }

@@ -108,7 +108,7 @@ final class WebAccess: Sendable {
         guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
         let id = Self.randomID()
         state.withLock { state in
-            state.attempts.succeeded(at: .now)
+            state.attempts.succeeded()
             state.sessions.add(id, name: name, mayChange: mayChange, at: .now)
         }
         return .accepted(id)
