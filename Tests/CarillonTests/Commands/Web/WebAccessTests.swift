@@ -155,6 +155,15 @@ import Testing
         #expect(viewer(nil, from: "10.0.0.2") == nil && viewer("", from: "10.0.0.2") == nil)
     }
 
+    @Test func `of two headers that name a user, neither is believed`() {
+        let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: ["anna"])
+        let access = WebAccess(WebAccess.Rules(isOpenToOthers: true, proxy: proxy))
+        for names in [["anna", "bert"], ["bert", "anna"], ["anna", "anna"]] {
+            let headers = zip(["X-User", "x-user"], names).map { (name: $0, value: $1) }
+            #expect(access.viewer(of: Request(method: "GET", path: "/", headers: headers, peer: "10.0.0.2")) == nil)
+        }
+    }
+
     @Test func `a cookie is kept from scripts and other sites`() {
         let plain = WebAccess.cookie("id", for: Self.request())
         #expect(plain == "carillon_session=id; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200")

@@ -13,9 +13,11 @@ struct ProxyTrust: Sendable {
 
     func isProxy(_ request: Request) -> Bool { request.peer.map(addresses.contains) ?? false }
 
-    /// Nil: the proxy names nobody.
+    /// Nil: the proxy names nobody. A proxy that adds its header to one of the client leaves both, so of two neither is believed.
     func user(of request: Request) -> String? {
-        guard let name = request.header(header), !name.isEmpty, name.utf8.count <= 255 else { return nil }
+        let wanted = header.lowercased()
+        let names = request.headers.filter { $0.name.lowercased() == wanted }
+        guard names.count == 1, let name = names.first?.value, !name.isEmpty, name.utf8.count <= 255 else { return nil }
         return name
     }
 
