@@ -78,7 +78,9 @@ struct Dashboard: Sendable {
 
     private func route(of page: Page) -> Route {
         route(.get, page.path) { request in
-            guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
+            guard let viewer = access.viewer(of: request) else {
+                return LoginRoutes(access: access).challenge(request)
+            }
             return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
         }
     }
@@ -104,7 +106,9 @@ struct Dashboard: Sendable {
     /// A form that changes something. Another site cannot send it, since it does not know the viewer's form token.
     private func action(_ path: String, _ change: @escaping Changing) -> Route {
         route(.post, path) { request in
-            guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
+            guard let viewer = access.viewer(of: request) else {
+                return LoginRoutes(access: access).challenge(request)
+            }
             return await answer(to: request, viewer) {
                 guard viewer.mayChange else { throw PageError.mayNotChange }
                 let form = try Form(request)

@@ -30,7 +30,9 @@ struct DashboardServer: Sendable {
         guard hasList else { return [] }
         return [
             Route(.get, "/") { request in
-                guard let viewer = access.viewer(of: request) else { return LoginRoutes.challenge(request) }
+                guard let viewer = access.viewer(of: request) else {
+                    return LoginRoutes(access: access).challenge(request)
+                }
                 let view = await DatabasesQuery(dashboards: dashboards).run()
                 if request.wantsJSON { return Response(json: view.json.text + "\n") }
                 return PageFrame(view: view, viewer: viewer, notice: nil, place: .list).response(status: 200)

@@ -164,6 +164,21 @@ import Testing
         }
     }
 
+    @Test func `where no password lets in, nobody is asked for one`() {
+        let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: [])
+        func challenge(_ password: DerivedPassword?, from peer: String) -> Response {
+            let access = WebAccess(WebAccess.Rules(password: password, isOpenToOthers: true, proxy: proxy))
+            return LoginRoutes(access: access).challenge(Request(method: "GET", path: "/apps", peer: peer))
+        }
+        let password = DerivedPassword("password")
+        for answer in [
+            challenge(nil, from: "10.0.0.2"), challenge(nil, from: "10.0.0.3"), challenge(password, from: "10.0.0.2"),
+        ] {
+            #expect(answer.status == 403 && String(decoding: answer.body, as: UTF8.self).contains("X-User"))
+        }
+        #expect(challenge(password, from: "10.0.0.3").status == 303)
+    }
+
     @Test func `a cookie is kept from scripts and other sites`() {
         let plain = WebAccess.cookie("id", for: Self.request())
         #expect(plain == "carillon_session=id; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200")

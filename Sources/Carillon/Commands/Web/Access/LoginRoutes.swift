@@ -21,8 +21,11 @@ struct LoginRoutes: Sendable {
         ]
     }
 
-    /// The answer to a request without a session.
-    static func challenge(_ request: Request) -> Response {
+    /// The answer to a request of nobody who may read.
+    func challenge(_ request: Request) -> Response {
+        if let reason = access.reasonAgainstLogin(of: request) {
+            return ProblemDocument.refusal(of: request, 403, reason)
+        }
         if request.wantsJSON {
             let hint = "POST the password to /login, and send the cookie."
             return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
