@@ -230,6 +230,8 @@ import Testing
             let all = await client.get("/failures?app=shop&reason=Unregistered&dismissed=1", json: true).body
             #expect(all.contains("\"dismissed\":true"))
             #expect(await visitor.post("/failures/requeue", "app=shop&after=x&until=1").status == "400")
+            let overflowing = "app=shop&after=\(after)&until=\(until)&so_far=\(Int64.max)"
+            #expect(await visitor.post("/failures/dismiss", overflowing).status == "400")
             #expect(await visitor.post("/failures/dismiss", "app=none&after=1&until=2").status == "404")
             #expect(await client.get("/failures/dismiss", headers: visitor.headers).status == "400")
             #expect(

@@ -31,6 +31,8 @@ struct FailureSelection: Sendable {
 /// Does it in steps, each a transaction that looks at a bounded number of failures, for as long as a person waits.
 struct FailureAction {
     private static let patience = Duration.seconds(4)
+    /// The form brings back what was done. More than this is not ours, and could overflow.
+    private static let mostSoFar: Int64 = 1_000_000_000_000
     private static let requeue = Statement(
         "web_requeue",
         """
@@ -65,7 +67,7 @@ struct FailureAction {
             after: try form.moment("after"),
             until: try form.moment("until")
         )
-        var pushes = try form.number("so_far", called: "so_far", in: 0...Int64.max) ?? 0
+        var pushes = try form.number("so_far", called: "so_far", in: 0...Self.mostSoFar) ?? 0
         let start = MonotonicInstant.now
         while true {
             let step = try await step(selection, viewer)
