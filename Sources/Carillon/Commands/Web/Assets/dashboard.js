@@ -62,6 +62,7 @@
   let timer;
   let source;
   let news;
+  let waiting;
 
   // The server sends the page whenever it has changed. What comes while a person is busy is shown afterwards.
   const listen = () => {
@@ -77,8 +78,10 @@
   };
 
   const showNews = () => {
+    clearTimeout(waiting);
     if (!news || document.hidden) return;
-    if (isBusy(document.getElementById('main'))) return void setTimeout(showNews, 1000);
+    // One timer, however many changes come meanwhile.
+    if (isBusy(document.getElementById('main'))) return void (waiting = setTimeout(showNews, 1000));
     const page = new DOMParser().parseFromString(news.content, 'text/html');
     show(news.title, news.every, page.body.childNodes);
     news = undefined;
