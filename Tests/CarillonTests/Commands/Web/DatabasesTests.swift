@@ -23,6 +23,12 @@ import Testing
         }
     }
 
+    @Test func `each database has addresses of its own`() {
+        let urls = ["postgresql://a/b.c", "postgresql://a.b/c", "postgresql://a/d"]
+        let paths = DatabasePlace.of(urls.map { DatabaseSetting($0) }).map { $0.path("/apps") }
+        #expect(Set(paths).count == 3, "\(paths)")
+    }
+
     @Test func `the first page has the state of each, and every other address is of one of them`() async throws {
         try await withDatabases { urls, shop, other, tops in
             try await DashboardClient.with(urls, in: shop.folder, ["--local-changes"]) { client, _ in

@@ -13,7 +13,11 @@ enum DatabasePlace: Sendable, Equatable {
     /// The names of databases, which depend on nothing but where each is. A slash would be refused by some proxies.
     static func of(_ databases: [DatabaseSetting]) -> [DatabasePlace] {
         guard databases.count > 1 else { return [.only] }
-        return DatabaseLabel.of(databases.map(\.text)).map { .one($0.replacing("/", with: ".")) }
+        let names = DatabaseLabel.of(databases.map(\.text)).map { $0.replacing("/", with: ".") }
+        return names.enumerated().map { place, name in
+            // Labels differ, but a host and a database may have dots of their own.
+            .one(names.count { $0 == name } > 1 ? "\(name)#\(place + 1)" : name)
+        }
     }
 
     /// Where its links begin.
