@@ -4,8 +4,8 @@ import CarillonWeb
 struct FailuresQuery {
     static let pageLength = 50
 
-    /// $1 to $3 as for the groups; $4: only failures before, in microseconds since 1970, or null. $5: with
-    /// those that were dismissed; $6: as $5 for the groups.
+    /// $1 to $3 as for the groups; $4: only failures until then, in microseconds since 1970, or null. $5: with
+    /// those that were dismissed; $6: as $5 for the groups; $7: how many of them were on the pages before.
     private static let statement = Statement(
         "web_failures",
         """
@@ -14,10 +14,10 @@ struct FailuresQuery {
         FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
-                AND ($4 IS NULL OR f.failed_at < 'epoch'::timestamptz + $4 * interval '1 microsecond')
-            ORDER BY f.failed_at DESC LIMIT $6) f
+                AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
+            ORDER BY f.failed_at DESC LIMIT $6 + $7) f
         WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
-        ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength)
+        ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7
         """
     )
 
@@ -26,7 +26,7 @@ struct FailuresQuery {
     let app: String?
     let reason: String?
     let window: FailureWindow
-    let before: Int64?
+    let start: TimePlace?
     let showsDismissed: Bool
 
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
@@ -39,13 +39,7 @@ struct FailuresQuery {
         }
         self.window = window
         showsDismissed = request.parameter("dismissed") != nil
-        let time = request.parameter("before")
-        before = time.flatMap(Int64.init)
-        if time != nil, before.map({ !(0...4_102_444_800_000_000).contains($0) }) ?? true {
-            throw PageError.badRequest(
-                "'before' is a time in microseconds since 1970, as in 'older' of the page before."
-            )
-        }
+        start = try TimePlace(request, "before", from: "older")
     }
 
     func run() async throws -> FailuresView {
@@ -60,13 +54,13 @@ struct FailuresQuery {
         )
         async let failures: [FailureRow] = database.values(
             of: Self.statement,
-            Parameters(app, reason, window.seconds, before, showsDismissed, depth)
+            Parameters(app, reason, window.seconds, start?.time, showsDismissed, depth, start?.shown ?? 0)
         )
         return FailuresView(
             app: app,
             reason: reason,
             window: window,
-            isFirst: before == nil,
+            start: start,
             showsDismissed: showsDismissed,
             groups: try await groups,
             failures: try await failures,
@@ -114,7 +108,7 @@ struct FailuresView: PageView {
     let app: String?
     let reason: String?
     let window: FailureWindow
-    let isFirst: Bool
+    let start: TimePlace?
     let showsDismissed: Bool
     let groups: [FailureGroup]
     let failures: [FailureRow]
@@ -125,6 +119,8 @@ struct FailuresView: PageView {
     /// A page of older failures stays as it is.
     var refreshInterval: Int? { isFirst ? 10 : nil }
 
+    private var isFirst: Bool { start == nil }
+
     private var link: Link {
         let query: KeyValuePairs<String, String?> = [
             "app": app, "reason": reason, "since": window.rawValue, "dismissed": showsDismissed ? "1" : nil,
@@ -133,8 +129,9 @@ struct FailuresView: PageView {
     }
 
     private var older: Link? {
-        guard failures.count == FailuresQuery.pageLength, let last = failures.last else { return nil }
-        return link.with("before", String(last.failedAt.microseconds))
+        guard failures.count == FailuresQuery.pageLength else { return nil }
+        let next = TimePlace(behind: failures.map(\.failedAt.microseconds), of: start, .newestFirst)
+        return next?.added(to: link, "before")
     }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {

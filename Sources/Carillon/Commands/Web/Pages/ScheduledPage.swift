@@ -4,39 +4,39 @@ import CarillonWeb
 struct ScheduledQuery {
     static let pageLength = 100
 
+    /// $3: only jobs from then on, in microseconds since 1970, or null; $4: how many of them were on the pages before.
     private static let statement = Statement(
         "web_scheduled",
         """
         SELECT d.app, d.id, d.message_id, d.run_at, d.tokens, d.attempt, d.last_status, d.last_reason, d.reference
         FROM carillon.next_due($1, only_retries => $2,
-            after => coalesce('epoch'::timestamptz + $3 * interval '1 microsecond', '-infinity'), most => \(pageLength)) AS d
+            after => coalesce('epoch'::timestamptz + ($3 - 1) * interval '1 microsecond', '-infinity'),
+            most => (\(pageLength) + $4)::integer, depth => (5000 + $4)::integer) AS d
+        ORDER BY d.run_at, d.id OFFSET $4
         """
     )
 
     let database: WebDatabase
     let app: String?
     let onlyRetries: Bool
-    let after: Int64?
+    let start: TimePlace?
 
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
         app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
         onlyRetries = request.parameter("only") == "retries"
-        let time = request.parameter("after")
-        after = time.flatMap(Int64.init)
-        if time != nil, after.map({ !(0...4_102_444_800_000_000).contains($0) }) ?? true {
-            throw PageError.badRequest(
-                "'after' is a time in microseconds since 1970, as in 'later' of the page before."
-            )
-        }
+        start = try TimePlace(request, "after", from: "later")
     }
 
     func run() async throws -> ScheduledView {
         ScheduledView(
             app: app,
             onlyRetries: onlyRetries,
-            isFirst: after == nil,
-            jobs: try await database.values(of: Self.statement, Parameters(app, onlyRetries, after))
+            start: start,
+            jobs: try await database.values(
+                of: Self.statement,
+                Parameters(app, onlyRetries, start?.time, start?.shown ?? 0)
+            )
         )
     }
 }
@@ -83,18 +83,21 @@ struct ScheduledJob: RowReadable, JSONConvertible {
 struct ScheduledView: PageView {
     let app: String?
     let onlyRetries: Bool
-    let isFirst: Bool
+    let start: TimePlace?
     let jobs: [ScheduledJob]
 
     var title: String { "Scheduled and retries" }
     var section: PageSection { .scheduled }
     var refreshInterval: Int? { isFirst ? 5 : nil }
 
+    private var isFirst: Bool { start == nil }
+
     private var link: Link { Link("scheduled", query: ["app": app, "only": onlyRetries ? "retries" : nil]) }
 
     private var later: Link? {
-        guard jobs.count == ScheduledQuery.pageLength, let last = jobs.last else { return nil }
-        return link.with("after", String(last.runAt.microseconds))
+        guard jobs.count == ScheduledQuery.pageLength else { return nil }
+        let next = TimePlace(behind: jobs.map(\.runAt.microseconds), of: start, .oldestFirst)
+        return next?.added(to: link, "after")
     }
 
     @HTMLBuilder var content: HTML {
