@@ -14,9 +14,3 @@ package struct Route: Sendable {
         self.handler = handler
     }
 }
-
-/// The methods of routes. `HEAD` is answered by the route of `GET`, without the body.
-package enum Method: String, Sendable {
-    case get = "GET"
-    case post = "POST"
-}

@@ -159,10 +159,3 @@ struct Dashboard: Sendable {
         PageFrame(view: view, viewer: viewer, notice: Notice(request), place: place).response(status: status)
     }
 }
-
-/// What became of a request.
-enum ActionResult {
-    case page(any PageView)
-    /// Something was changed, and this page shows it.
-    case done(Link, Notice)
-}
