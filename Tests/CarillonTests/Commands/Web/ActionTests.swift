@@ -162,7 +162,7 @@ import Testing
     @Test(arguments: [
         (["--http", "0.0.0.0:0", "--local-changes", "--operator-password-file", "FILE"], "--local-changes"),
         (["--password-file", "FILE", "--local-changes"], "--local-changes"),
-        (["--operator", "anna"], "--trusted-proxy"),
+        (["--operator", "anna"], "--trusted-proxy"), (["--trusted-proxy", "proxy.example"], "numeric address"),
         (["--password-file", "FILE", "--operator-password-file", "FILE"], "one"),
     ])
     func `options that would give away a right are refused`(words: [String], said: String) async throws {

@@ -155,6 +155,14 @@ import Testing
         #expect(viewer(nil, from: "10.0.0.2") == nil && viewer("", from: "10.0.0.2") == nil)
     }
 
+    @Test(arguments: [
+        ("10.0.0.2", "10.0.0.2"), ("::0001", "::1"), ("FD00::2", "fd00::2"), ("::ffff:10.0.0.2", "10.0.0.2"),
+        ("localhost", nil), ("proxy.example", nil), ("10.0.0.0/8", nil), ("10.0.0.2:80", nil), ("", nil),
+    ] as [(String, String?)])
+    func `a proxy is known by its numeric address, however that is written`(text: String, address: String?) {
+        #expect(ProxyTrust.address(text) == address)
+    }
+
     @Test func `of two headers that name a user, neither is believed`() {
         let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: ["anna"])
         let access = WebAccess(WebAccess.Rules(isOpenToOthers: true, proxy: proxy))
@@ -177,6 +185,12 @@ import Testing
             #expect(answer.status == 403 && String(decoding: answer.body, as: UTF8.self).contains("X-User"))
         }
         #expect(challenge(password, from: "10.0.0.3").status == 303)
+    }
+
+    @Test(arguments: [("GET", "/login?next=%2Fapps%2Fshop%2Fpause"), ("POST", "/login?next=%2F")])
+    func `after the login comes the page that was wanted, if there was one`(method: String, link: String) {
+        let challenge = LoginRoutes(access: Self.closed).challenge(Request(method: method, path: "/apps/shop/pause"))
+        #expect(challenge.headers.first { $0.name == "Location" }?.value == link)
     }
 
     @Test func `a cookie is kept from scripts and other sites`() {

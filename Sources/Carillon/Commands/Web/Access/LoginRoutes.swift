@@ -30,7 +30,8 @@ struct LoginRoutes: Sendable {
             let hint = "POST the password to /login, and send the cookie."
             return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
         }
-        var link = Link(sent: request.path) ?? Link.top()
+        // The address of a form is not always that of a page.
+        var link = request.method == "POST" ? Link.top() : Link(sent: request.path) ?? Link.top()
         for (name, value) in request.query { link = link.with(name, value) }
         return Response.redirect(to: Link.top("login", query: ["next": link.text]))
     }

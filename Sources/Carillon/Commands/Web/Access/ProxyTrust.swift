@@ -1,4 +1,5 @@
 import CarillonWeb
+import Glibc
 
 /// A proxy that knows who its users are, and names each in a header.
 struct ProxyTrust: Sendable {
@@ -10,6 +11,19 @@ struct ProxyTrust: Sendable {
     let header: String
     /// The users that may change something.
     let operators: Set<String>
+
+    /// A numeric address as the server writes that of a client; nil: it is none.
+    static func address(_ text: String) -> String? {
+        var bytes = in6_addr()
+        var written = [CChar](repeating: 0, count: 64)
+        guard let family = [AF_INET, AF_INET6].first(where: { inet_pton($0, text, &bytes) == 1 }),
+            inet_ntop(family, &bytes, &written, socklen_t(written.count)) != nil
+        else { return nil }
+        let address = String(decoding: written.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // An IPv4 address that comes over an IPv6 socket is written as IPv4.
+        let mapped = "::ffff:"
+        return address.hasPrefix(mapped) && address.contains(".") ? String(address.dropFirst(mapped.count)) : address
+    }
 
     func isProxy(_ request: Request) -> Bool { request.peer.map(addresses.contains) ?? false }
 

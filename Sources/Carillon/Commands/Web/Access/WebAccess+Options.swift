@@ -21,7 +21,15 @@ extension WebAccess {
         if let password, password == operatorPassword {
             throw UsageError("The two passwords are one: readers could change everything. Make another for operators.")
         }
-        let proxies = settings.texts(.trustedProxy)
+        var proxies: Set<String> = []
+        for text in settings.texts(.trustedProxy) {
+            guard let address = ProxyTrust.address(text) else {
+                throw UsageError(
+                    "--trusted-proxy takes a numeric address, such as 10.0.0.2 or fd00::2, and '\(text)' is none."
+                )
+            }
+            proxies.insert(address)
+        }
         let isOpen = !Address.isLoopback(address.host)
         guard !isOpen || password != nil || operatorPassword != nil || !proxies.isEmpty else {
             throw UsageError(
@@ -48,7 +56,7 @@ extension WebAccess {
                 proxy: proxies.isEmpty
                     ? nil
                     : ProxyTrust(
-                        addresses: Set(proxies),
+                        addresses: proxies,
                         header: settings.text(.userHeader) ?? "",
                         operators: Set(settings.texts(.operators))
                     )
