@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -37,7 +38,53 @@ import Testing
         }
     }
 
-    @Test func `a stream says that PostgreSQL is away, and goes on by itself when it has started again`() async throws {
+    @Test(.timeLimit(.minutes(3)))
+    func `an open stream says that the database is away, and goes on by itself when it is back`() async throws {
+        try await Shop.with { shop in
+            let login = "live_\(shop.database.connection.backendProcessID)"
+            try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
+            try await attempt {
+                try await DashboardClient.with(shop.database.url + "&user=\(login)", in: shop.folder) { client, loop in
+                    let port = client.port
+                    let (begun, away, over) = (Flag(), Flag(), Flag())
+                    async let answer = TestClient.exchange(port, Self.stream("/apps", port)) { bytes in
+                        let text = String(decoding: bytes, as: UTF8.self)
+                        if text.contains("/apps/shop") { begun.raise() }
+                        guard let trouble = text.firstRange(of: "There is nothing to show") else {
+                            return over.isRaised
+                        }
+                        away.raise()
+                        return over.isRaised || text[trouble.upperBound...].contains("/apps/shop")
+                    }
+                    do {
+                        try await loop.eventually("the stream begins", within: .seconds(40)) { begun.isRaised }
+                        try await shop.database.run("ALTER ROLE \(login) NOLOGIN")
+                        _ = try await shop.database.number(
+                            "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = '\(login)'"
+                        )
+                        try await loop.eventually("the stream says it", within: .seconds(40)) { away.isRaised }
+                        try await shop.database.run("ALTER ROLE \(login) LOGIN")
+                    } catch {
+                        // Otherwise the client would listen for as long as the stream lives.
+                        over.raise()
+                        throw error
+                    }
+                    #expect(await answer.hasPrefix("HTTP/1.1 200 "))
+                }
+            } finally: {
+                try await shop.database.run("DROP OWNED BY \(login); DROP ROLE \(login)")
+            }
+        }
+    }
+
+    /// Something that has happened on another thread.
+    private final class Flag: Sendable {
+        private let state = Atomic(false)
+        var isRaised: Bool { state.load(ordering: .acquiring) }
+        func raise() { state.store(true, ordering: .releasing) }
+    }
+
+    @Test func `pages and streams are there again when PostgreSQL has restarted`() async throws {
         try await TestLoop.with { loop in
             let cluster = try await PrivateCluster.start(.fast, on: loop)
             try await attempt {
