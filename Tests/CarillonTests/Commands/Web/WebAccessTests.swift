@@ -55,6 +55,15 @@ import Testing
         )
     }
 
+    @Test func `readers who log in often log out no operator`() {
+        var table = SessionTable()
+        table.add("operator", mayChange: true, at: Self.start)
+        for number in 1...SessionTable.limit + 1 { table.add("\(number)", at: Self.start + .seconds(number)) }
+        let now = Self.start + .seconds(SessionTable.limit + 1)
+        #expect(table.session("operator", at: now) != nil)
+        #expect(table.session("2", at: now) == nil && table.session("3", at: now) != nil)
+    }
+
     private static let closed = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
 
     private static func request(_ method: String = "GET", _ headers: (String, String)...) -> Request {

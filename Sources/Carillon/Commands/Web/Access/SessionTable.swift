@@ -15,11 +15,14 @@ struct SessionTable: Sendable {
 
     private var sessions: [[UInt8]: Session] = [:]
 
-    /// Adds a session, and forgets those that have ended. If there are too many, the one that ends first is forgotten.
+    /// Adds a session, and forgets those that have ended. If there are too many, the one that ends first is forgotten: one with
+    /// the same right, so that readers never log out those who may change something.
     mutating func add(_ id: String, name: String? = nil, mayChange: Bool = false, at now: MonotonicInstant) {
         sessions = sessions.filter { $0.value.end > now }
-        if sessions.count >= Self.limit, let oldest = sessions.min(by: { $0.value.end < $1.value.end })?.key {
-            sessions[oldest] = nil
+        if sessions.count >= Self.limit {
+            let alike = sessions.filter { $0.value.mayChange == mayChange }
+            let oldest = (alike.isEmpty ? sessions : alike).min { $0.value.end < $1.value.end }
+            if let oldest { sessions[oldest.key] = nil }
         }
         sessions[Self.digest(of: id)] = Session(name: name, mayChange: mayChange, end: now + Self.lifetime)
     }
