@@ -45,9 +45,10 @@ import Testing
                 #expect(await client.get(tops[2]).status == "503")
                 #expect(await client.get("/apps").status == "404")
 
-                for path in ["", "/apps/shop", "/failures", "/changes", "/test", "/nothing"] {
+                let pages = DashboardClient.pages.map { ($0 == "/" ? "" : $0, "200") }
+                for (path, status) in pages + [("/apps/shop", "200"), ("/apps/none", "404")] {
                     let page = await client.get(tops[0] + path)
-                    guard page.status == "200" else { continue }
+                    #expect(page.status == status, "\(path): \(page.head)")
                     for (name, attributes) in try DashboardClient.read(page, path).elements {
                         let address = attributes["href"] ?? attributes["action"] ?? tops[0]
                         let isOfAll = address == "/" || address == "#main" || address.hasPrefix("/assets/")
