@@ -284,6 +284,11 @@ extension Option {
         .help("The header in which the trusted proxy names the user.")
     static let operators = Option("operator", .text("USER"), repeatable: true)
         .help("A user of the trusted proxy who may change something; may be repeated; * is everybody.")
+    static let publicHost = Option("public-host", .text("NAME"), repeatable: true)
+        .help(
+            "A name that people ask the trusted proxy for, which must pass it on; may be repeated. Required if the proxy is on this "
+                + "machine."
+        )
     static let showContents = Option(
         "show-contents",
         .choice(ContentRight.allCases.map(\.rawValue)),

@@ -18,7 +18,7 @@ extension Command {
             "carillon web --database postgresql://localhost/shop",
             "carillon web --database postgresql://db1/shop --database postgresql://db2/news",
             "carillon web --http 0.0.0.0:9465 --password-file readers.txt --operator-password-file operators.txt",
-            "carillon web --trusted-proxy 127.0.0.1 --user-header X-Auth-User --operator anna",
+            "carillon web --trusted-proxy 127.0.0.1 --public-host dashboard.example.org --user-header X-Auth-User --operator anna",
         ],
         isService: true,
         run: { try await Web(invocation: $0).run() }

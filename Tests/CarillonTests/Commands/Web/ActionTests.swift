@@ -159,10 +159,40 @@ import Testing
         }
     }
 
+    @Test func `a page that reaches the proxy's machine by a name of its own reads and changes nothing`() async throws {
+        let words = [
+            "--trusted-proxy", "127.0.0.1", "--public-host", "localhost", "--user-header", "X-User", "--operator",
+            "anna",
+        ]
+        try await withOperator(words) { shop, client in
+            let anna = try await Visitor(client, headers: "X-User: anna\r\n")
+            func foreign(_ line: String, _ form: String = "") async -> String {
+                let site = "evil.example:\(client.port)"
+                let head = "\(line) HTTP/1.1\r\nHost: \(site)\r\nOrigin: http://\(site)\r\n\(anna.headers)"
+                let rest = "Content-Length: \(form.utf8.count)\r\nConnection: close\r\n\r\n\(form)"
+                return await TestClient.exchange(client.port, head + rest)
+            }
+            let page = await foreign("GET /apps/shop")
+            #expect(page.hasPrefix("HTTP/1.1 403 ") && !page.contains("form_token"), "\(page)")
+            let pause = await foreign("POST /apps/shop/pause", "form_token=\(anna.token)")
+            #expect(pause.hasPrefix("HTTP/1.1 403 "), "\(pause)")
+            #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "false")
+            #expect(await anna.post("/apps/shop/pause", more: "Origin: https://localhost\r\n").status == "303")
+            #expect(
+                try await shop.database.rows("SELECT actor, action FROM carillon.audit WHERE source = 'dashboard'")
+                    == ["(anna,pause)"]
+            )
+        }
+    }
+
     @Test(arguments: [
         (["--http", "0.0.0.0:0", "--local-changes", "--operator-password-file", "FILE"], "--local-changes"),
         (["--password-file", "FILE", "--local-changes"], "--local-changes"),
         (["--operator", "anna"], "--trusted-proxy"), (["--trusted-proxy", "proxy.example"], "numeric address"),
+        (["--public-host", "dashboard.example"], "--trusted-proxy"),
+        (["--trusted-proxy", "127.0.0.1"], "--public-host dashboard.example.org"),
+        (["--trusted-proxy", "10.0.0.2", "--trusted-proxy", "::0001"], "--public-host dashboard.example.org"),
+        (["--trusted-proxy", "10.0.0.2", "--public-host", "https://dashboard.example"], "without a scheme"),
         (["--password-file", "FILE", "--operator-password-file", "FILE"], "one"),
     ])
     func `options that would give away a right are refused`(words: [String], said: String) async throws {

@@ -172,6 +172,48 @@ import Testing
         #expect(ProxyTrust.address(text) == address)
     }
 
+    @Test func `a request of the proxy is answered only under a name that was chosen`() {
+        // The proxy is on this machine, where a page of another site can reach the dashboard and send the header itself.
+        let proxy = ProxyTrust(
+            addresses: ["127.0.0.1"],
+            header: "X-User",
+            operators: ["anna"],
+            hosts: ["dashboard.example", "[fd00::1]"]
+        )
+        let access = WebAccess(WebAccess.Rules(proxy: proxy))
+        func status(_ host: String?, _ method: String = "GET", _ headers: (String, String)...) -> Int? {
+            let named = [("X-User", "anna")] + (host.map { [("Host", $0)] } ?? []) + headers
+            let all = named.map { (name: $0.0, value: $0.1) }
+            return access.refusal(of: Request(method: method, path: "/", headers: all, peer: "127.0.0.1"))?.status
+        }
+        for host in ["dashboard.example", "Dashboard.Example:8443", "[fd00::1]:9465"] {
+            #expect(status(host) == nil && status(host, "POST") == nil, "\(host)")
+        }
+        for host in ["evil.example", "evil.example:9465", "dashboard.example.evil.example", "localhost:9465", ""] {
+            #expect(status(host) == 403, "\(host)")
+        }
+        #expect(status(nil) == 403)
+        #expect(status("evil.example", "GET", ("X-Forwarded-Host", "dashboard.example")) == 403)
+        for origin in ["https://dashboard.example", "https://dashboard.example:8443", "http://[fd00::1]"] {
+            #expect(status("dashboard.example", "POST", ("Origin", origin)) == nil, "\(origin)")
+        }
+        for origin in ["http://evil.example", "null", "dashboard.example", "https://dashboard.example.evil.example"] {
+            let forwarded = ("X-Forwarded-Host", "evil.example")
+            #expect(status("dashboard.example", "POST", ("Origin", origin), forwarded) == 403, "\(origin)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("dashboard.example.org", "dashboard.example.org"), ("Dashboard", "dashboard"), ("10.0.0.7", "10.0.0.7"),
+            ("[fd00::1]", "[fd00::1]"), ("", nil), ("dashboard:80", nil), ("https://dashboard", nil),
+            ("dashboard/", nil), ("fd00::1", nil), ("*", nil),
+        ] as [(String, String?)]
+    )
+    func `a public host is a name alone`(text: String, host: String?) {
+        #expect(HostName.given(text) == host)
+    }
+
     @Test func `of two headers that name a user, neither is believed`() {
         let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: ["anna"])
         let access = WebAccess(WebAccess.Rules(isOpenToOthers: true, proxy: proxy))

@@ -11,6 +11,9 @@ struct ProxyTrust: Sendable {
     let header: String
     /// The users that may change something.
     let operators: Set<String>
+    /// The names that its clients ask for. A page that reached the proxy's machine by another name could send the header
+    /// itself. Without any, which is for a proxy on another machine, every name is answered.
+    var hosts: Set<String> = []
 
     /// A numeric address as the server writes that of a client; nil: it is none.
     static func address(_ text: String) -> String? {
@@ -26,6 +29,17 @@ struct ProxyTrust: Sendable {
     }
 
     func isProxy(_ request: Request) -> Bool { request.peer.map(addresses.contains) ?? false }
+
+    func isAddressed(_ host: String?) -> Bool {
+        hosts.isEmpty || host.map { hosts.contains(HostName.of($0)) } ?? false
+    }
+
+    /// Whether a page of the dashboard sent the request. Some proxies leave out the port of the name that they pass on, so it is
+    /// not compared where the names are known.
+    func isOwn(_ origin: String, of request: Request) -> Bool {
+        guard hosts.isEmpty else { return HostName.of(origin: origin).map(hosts.contains) ?? false }
+        return ["Host", "X-Forwarded-Host"].contains { HostName.isOrigin(origin, of: request.header($0)) }
+    }
 
     /// Nil: the proxy names nobody. A proxy that adds its header to one of the client leaves both, so of two neither is believed.
     func user(of request: Request) -> String? {

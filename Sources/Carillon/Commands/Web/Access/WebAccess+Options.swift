@@ -3,7 +3,7 @@ import CarillonTLS
 extension WebAccess {
     /// The options that the initializer below reads.
     static let rights: [Option] = [
-        .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators, .showContents,
+        .password, .operatorPassword, .localChanges, .trustedProxy, .userHeader, .operators, .publicHost, .showContents,
     ]
 
     private static let shortest = 8
@@ -43,8 +43,16 @@ extension WebAccess {
                     + "--operator-password-file."
             )
         }
-        if proxies.isEmpty, settings.isChosen(.operators) || settings.isChosen(.userHeader) {
-            throw UsageError("--operator and --user-header are about users that a proxy names: add --trusted-proxy.")
+        let aboutProxies: [Option] = [.operators, .userHeader, .publicHost]
+        if proxies.isEmpty, let option = aboutProxies.first(where: settings.isChosen) {
+            throw UsageError("--\(option.flag) is about users that a proxy names: add --trusted-proxy.")
+        }
+        let hosts = try Self.publicHosts(settings)
+        if hosts.isEmpty, let local = proxies.sorted().first(where: Address.isLoopback) {
+            throw UsageError(
+                "With --trusted-proxy \(local), a page of any site could reach the dashboard through a browser on this machine, and "
+                    + "name a user itself: add the name that people ask the proxy for, such as --public-host dashboard.example.org."
+            )
         }
         self.init(
             Rules(
@@ -58,9 +66,24 @@ extension WebAccess {
                     : ProxyTrust(
                         addresses: proxies,
                         header: settings.text(.userHeader) ?? "",
-                        operators: Set(settings.texts(.operators))
+                        operators: Set(settings.texts(.operators)),
+                        hosts: hosts
                     )
             )
         )
+    }
+
+    private static func publicHosts(_ settings: Settings) throws(UsageError) -> Set<String> {
+        var hosts: Set<String> = []
+        for text in settings.texts(.publicHost) {
+            guard let host = HostName.given(text) else {
+                throw UsageError(
+                    "--public-host takes a name without a scheme, a port and a path, such as dashboard.example.org, and '\(text)' "
+                        + "is none."
+                )
+            }
+            hosts.insert(host)
+        }
+        return hosts
     }
 }

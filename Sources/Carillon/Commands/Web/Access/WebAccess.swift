@@ -47,24 +47,29 @@ final class WebAccess: Sendable {
 
     /// Why a request is refused by its headers, whatever it asks for.
     func refusal(of request: Request) -> Response? {
-        let isFromProxy = rules.proxy?.isProxy(request) ?? false
-        // A page of another site can make a browser on this machine send requests here, under a name that its owner has
-        // pointed at this machine. Such a request has that name.
-        if !rules.needsSession, !isFromProxy, !isLocal(request.header("Host")) {
-            return ProblemDocument.refusal(
-                of: request,
-                403,
-                "Without a password, only requests to localhost or 127.0.0.1 are answered."
-            )
+        reason(against: request).map { ProblemDocument.refusal(of: request, 403, $0) }
+    }
+
+    /// A page of another site can make a browser send requests to an address that the browser reaches, under a name that the
+    /// site's owner has pointed at that address. Such a request has that name, and whatever headers the page gives it.
+    private func reason(against request: Request) -> String? {
+        let proxy = rules.proxy.flatMap { $0.isProxy(request) ? $0 : nil }
+        let host = request.header("Host")
+        if let proxy {
+            guard proxy.isAddressed(host) else {
+                let name = (host ?? "").prefix(255)
+                return "This dashboard is not called '\(name)'. The proxy must pass on the name that its clients ask "
+                    + "for, in the header Host, and --public-host must give that name."
+            }
+        } else if !rules.needsSession {
+            guard host.map({ HostName.isLocal(HostName.of($0)) }) ?? true else {
+                return "Without a password, only requests to localhost or 127.0.0.1 are answered."
+            }
         }
-        guard request.method == "POST" else { return nil }
-        let hosts = [request.header("Host"), isFromProxy ? request.header("X-Forwarded-Host") : nil].compactMap { $0 }
-        if let origin = request.header("Origin"),
-            !hosts.contains(where: { origin == "http://" + $0 || origin == "https://" + $0 })
-        {
-            return ProblemDocument.refusal(of: request, 403, "Forms of other sites are refused.")
-        }
-        return nil
+        guard request.method == "POST", let origin = request.header("Origin") else { return nil }
+        let isOwn =
+            if let proxy { proxy.isOwn(origin, of: request) } else { HostName.isOrigin(origin, of: host) }
+        return isOwn ? nil : "Forms of other sites are refused."
     }
 
     /// Nil: nothing may be read.
@@ -156,11 +161,5 @@ final class WebAccess: Sendable {
 
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
-
-    private func isLocal(_ host: String?) -> Bool {
-        guard let host else { return true }
-        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
-        return name == "[::1]" || Address.isLoopback(name.lowercased())
     }
 }
