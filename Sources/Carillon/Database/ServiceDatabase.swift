@@ -12,6 +12,9 @@ actor ServiceDatabase {
         let settings: SessionSettings
         /// Its statements only read, so one whose answer was lost is sent again.
         var isReading = false
+        /// One call at a time is sent on each connection, and one that has waited this long for its turn fails. Nil: a call is
+        /// sent at once, and PostgreSQL does it after those before it.
+        var patience: Duration?
     }
 
     private struct Line {
@@ -21,6 +24,7 @@ actor ServiceDatabase {
         var connecting: Task<PostgresConnection, any Error>?
         /// The calls that use it.
         var calls = 0
+        var turns = CallLine<CheckedContinuation<Bool, Never>>()
     }
 
     private static let connectionTimeout = Duration.seconds(5)
@@ -56,6 +60,8 @@ actor ServiceDatabase {
         while true {
             let connection = try await connected(place)
             do {
+                try await takeTurn(place)
+                defer { endTurn(place) }
                 return try await connection.query(statement, parameters, decode)
             } catch let error as PostgresError where Self.isLoss(error) {
                 if lines[place].connection === connection { lines[place].connection = nil }
@@ -82,10 +88,33 @@ actor ServiceDatabase {
     func close() async {
         isClosed = true
         for place in lines.indices {
+            for call in lines[place].turns.closed() { call.resume(returning: false) }
             if let connection = try? await lines[place].connecting?.value { await connection.close() }
             await lines[place].connection?.close()
             lines[place].connection = nil
         }
+    }
+
+    // MARK: Turns
+
+    private func takeTurn(_ place: Int) async throws {
+        guard lines[place].group.patience != nil else { return }
+        let isTurn = await withCheckedContinuation { call in
+            if lines[place].turns.came(call, at: .now) { call.resume(returning: true) }
+        }
+        guard !isTurn else { return }
+        throw CommandError(
+            .tryAgain,
+            "PostgreSQL is busy with earlier requests, so this one was not sent to it.",
+            hint: "Try again in a moment. In pg_stat_activity you see what the sessions of '\(application)' wait for."
+        )
+    }
+
+    private func endTurn(_ place: Int) {
+        guard let patience = lines[place].group.patience else { return }
+        let (next, late) = lines[place].turns.ended(at: .now, patience: patience)
+        for call in late { call.resume(returning: false) }
+        next?.resume(returning: true)
     }
 
     // MARK: Connecting

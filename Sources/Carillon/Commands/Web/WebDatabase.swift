@@ -3,7 +3,7 @@ import CarillonPostgres
 
 /// The database of the dashboard: what pages read, and what people change.
 struct WebDatabase: Sendable {
-    /// Nobody waits longer for a page.
+    /// A statement waits for earlier ones as long as it may run. A browser gives a page up after ten seconds.
     private static let reading = ServiceDatabase.Group(
         name: "reading",
         connections: 3,
@@ -11,14 +11,16 @@ struct WebDatabase: Sendable {
         settings: DatabaseScope.settings.with([
             "lock_timeout": "1s", "statement_timeout": "5s", "default_transaction_read_only": "on",
         ]),
-        isReading: true
+        isReading: true,
+        patience: .seconds(5)
     )
     private static let changing = ServiceDatabase.Group(
         name: "changing",
         connections: 2,
         settings: DatabaseScope.settings.with([
             "lock_timeout": "3s", "statement_timeout": "20s", "carillon.source": "dashboard",
-        ])
+        ]),
+        patience: .seconds(10)
     )
 
     private let service: ServiceDatabase
