@@ -100,8 +100,10 @@ struct Playground: Sendable {
             )
             let database = WebDatabase(DatabaseSource(url), loop: loop, log: console.log)
             let access = WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators))
-            let dashboard = Dashboard(place: .only, database: database, access: access, log: console.log)
-            let server = DashboardServer(dashboards: [dashboard], access: access, loop: loop).server(at: address)
+            let log = WebLog(console.log)
+            let dashboard = Dashboard(place: .only, database: database, access: access, log: log)
+            let server = DashboardServer(dashboards: [dashboard], access: access, loop: loop, log: log)
+                .server(at: address)
             try await Cleanup.after({
                 server.stop()
                 await database.close()

@@ -20,10 +20,12 @@ struct Dashboard: Sendable {
     let place: DatabasePlace
     let database: WebDatabase
     let access: WebAccess
-    let log: Log
+    let log: WebLog
 
     var routes: [Route] {
-        pages.map(route) + actions + [route(.post, "/messages") { await MessagePost(database: database).answer($0) }]
+        pages.map(route) + actions + [
+            route(.post, "/messages") { await MessagePost(database: database, log: log).answer($0) }
+        ]
     }
 
     private var pages: [Page] {
@@ -79,7 +81,7 @@ struct Dashboard: Sendable {
     private func route(of page: Page) -> Route {
         route(.get, page.path) { request in
             guard let viewer = access.viewer(of: request) else {
-                return LoginRoutes(access: access).challenge(request)
+                return access.challenge(request)
             }
             return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
         }
@@ -96,7 +98,9 @@ struct Dashboard: Sendable {
                 } catch is PageError {
                     return nil
                 } catch {
-                    return LivePage(TroubleView(explaining: CommandError(explaining: error)), viewer)
+                    let trouble = CommandError(explaining: error)
+                    log.failed(request, trouble)
+                    return LivePage(TroubleView(explaining: trouble), viewer)
                 }
             }
             return nil
@@ -107,7 +111,7 @@ struct Dashboard: Sendable {
     private func action(_ path: String, _ change: @escaping Changing) -> Route {
         route(.post, path) { request in
             guard let viewer = access.viewer(of: request) else {
-                return LoginRoutes(access: access).challenge(request)
+                return access.challenge(request)
             }
             return await answer(to: request, viewer) {
                 guard viewer.mayChange else { throw PageError.mayNotChange }
@@ -141,8 +145,8 @@ struct Dashboard: Sendable {
             return answer(trouble, to: request, viewer)
         } catch {
             let trouble = CommandError(explaining: error)
-            log.debug("A request could not be answered.", ["path": request.path, "error": trouble.sentence])
             let isReading = request.method != "POST"
+            if isReading { log.failed(request, trouble) } else { log.changeFailed(request, trouble) }
             return answer(TroubleView(explaining: trouble, isReading: isReading), to: request, viewer)
         }
     }

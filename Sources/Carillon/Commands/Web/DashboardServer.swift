@@ -6,6 +6,7 @@ struct DashboardServer: Sendable {
     let dashboards: [Dashboard]
     let access: WebAccess
     let loop: EventLoop
+    let log: WebLog
 
     func server(at address: Address) -> WebServer {
         var limits = Limits()
@@ -17,11 +18,18 @@ struct DashboardServer: Sendable {
             host: address.host,
             port: address.port,
             limits: limits,
-            admission: { access.refusal(of: $0) },
+            admission: { refusal(of: $0) },
             refusing: ProblemDocument.writing,
-            routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access).routes + Assets.all.map(\.route)
-                + [Route(.get, "/live") { await live.answer($0) }]
+            observer: { log.tell($0) },
+            routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access, log: log).routes
+                + Assets.all.map(\.route) + [Route(.get, "/live") { await live.answer($0) }]
         )
+    }
+
+    private func refusal(of request: Request) -> Response? {
+        guard let refusal = access.refusal(of: request) else { return nil }
+        log.refused(request)
+        return refusal
     }
 
     private var hasList: Bool { dashboards.count > 1 }
@@ -31,9 +39,9 @@ struct DashboardServer: Sendable {
         return [
             Route(.get, "/") { request in
                 guard let viewer = access.viewer(of: request) else {
-                    return LoginRoutes(access: access).challenge(request)
+                    return access.challenge(request)
                 }
-                let view = await DatabasesQuery(dashboards: dashboards).run()
+                let view = await DatabasesQuery(dashboards: dashboards, request: request).run()
                 if request.wantsJSON { return Response(json: view.json.text + "\n") }
                 return PageFrame(view: view, viewer: viewer, notice: nil, place: .list).response(status: 200)
             }
@@ -43,7 +51,7 @@ struct DashboardServer: Sendable {
     private func look(_ request: Request) async -> LivePage? {
         if hasList, request.path == "/" {
             guard let viewer = access.viewer(of: request) else { return nil }
-            return LivePage(await DatabasesQuery(dashboards: dashboards).run(), viewer)
+            return LivePage(await DatabasesQuery(dashboards: dashboards, request: request).run(), viewer)
         }
         for dashboard in dashboards {
             if let page = await dashboard.look(request) { return page }

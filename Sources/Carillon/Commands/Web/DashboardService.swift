@@ -17,10 +17,11 @@ struct DashboardService: Sendable {
     ) throws(UsageError) {
         let access = try WebAccess(settings, to: address)
         let databases = sources.map { WebDatabase($0.source, loop: loop, log: log) }
+        let webLog = WebLog(log)
         let dashboards = zip(DatabasePlace.of(sources), databases).map { place, database in
-            Dashboard(place: place, database: database, access: access, log: log)
+            Dashboard(place: place, database: database, access: access, log: webLog)
         }
-        server = DashboardServer(dashboards: dashboards, access: access, loop: loop).server(at: address)
+        server = DashboardServer(dashboards: dashboards, access: access, loop: loop, log: webLog).server(at: address)
         self.databases = databases
         self.address = address
     }

@@ -227,7 +227,7 @@ import Testing
         let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: [])
         func challenge(_ password: DerivedPassword?, from peer: String) -> Response {
             let access = WebAccess(WebAccess.Rules(password: password, isOpenToOthers: true, proxy: proxy))
-            return LoginRoutes(access: access).challenge(Request(method: "GET", path: "/apps", peer: peer))
+            return access.challenge(Request(method: "GET", path: "/apps", peer: peer))
         }
         let password = DerivedPassword("password")
         for answer in [
@@ -240,7 +240,7 @@ import Testing
 
     @Test(arguments: [("GET", "/login?next=%2Fapps%2Fshop%2Fpause"), ("POST", "/login?next=%2F")])
     func `after the login comes the page that was wanted, if there was one`(method: String, link: String) {
-        let challenge = LoginRoutes(access: Self.closed).challenge(Request(method: method, path: "/apps/shop/pause"))
+        let challenge = Self.closed.challenge(Request(method: method, path: "/apps/shop/pause"))
         #expect(challenge.headers.first { $0.name == "Location" }?.value == link)
     }
 

@@ -3,6 +3,7 @@ import CarillonWeb
 /// Giving the password, and ending a session.
 struct LoginRoutes: Sendable {
     let access: WebAccess
+    let log: WebLog
 
     var routes: [Route] {
         guard access.takesPassword else { return [] }
@@ -21,21 +22,6 @@ struct LoginRoutes: Sendable {
         ]
     }
 
-    /// The answer to a request of nobody who may read.
-    func challenge(_ request: Request) -> Response {
-        if let reason = access.reasonAgainstLogin(of: request) {
-            return ProblemDocument.refusal(of: request, 403, reason)
-        }
-        if request.wantsJSON {
-            let hint = "POST the password to /login, and send the cookie."
-            return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
-        }
-        // The address of a form is not always that of a page.
-        var link = request.method == "POST" ? Link.top() : Link(sent: request.path) ?? Link.top()
-        for (name, value) in request.query { link = link.with(name, value) }
-        return Response.redirect(to: Link.top("login", query: ["next": link.text]))
-    }
-
     private func logIn(_ request: Request) -> Response {
         let fields = FormFields.read(request.body) ?? []
         let next = Self.next(fields.first { $0.name == "next" }?.value)
@@ -47,8 +33,10 @@ struct LoginRoutes: Sendable {
         case .accepted(let id):
             return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
         case .wrong:
+            log.loginFailed(request)
             return Self.refusal(of: request, next, 403, "The password is wrong.")
         case .tooMany:
+            log.loginRefused(request)
             return Self.refusal(of: request, next, 429, "There were too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")
         }

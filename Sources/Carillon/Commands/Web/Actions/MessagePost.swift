@@ -14,6 +14,7 @@ struct MessagePost: Sendable {
     )
 
     let database: WebDatabase
+    let log: WebLog
 
     private struct Problem: Error {
         let status: Int
@@ -25,7 +26,7 @@ struct MessagePost: Sendable {
         do {
             return try await post(request)
         } catch {
-            return Self.response(to: error)
+            return response(to: error, request)
         }
     }
 
@@ -67,19 +68,20 @@ struct MessagePost: Sendable {
         return String(words[1])
     }
 
-    private static func response(to error: any Error) -> Response {
-        let problem = problem(error)
+    private func response(to error: any Error, _ request: Request) -> Response {
+        let problem = problem(error, request)
         let document = ProblemDocument(status: problem.status, detail: problem.detail, hint: problem.hint)
         let response = document.response
         return problem.status == 401 ? response.adding("WWW-Authenticate", "Bearer") : response
     }
 
-    private static func problem(_ error: any Error) -> Problem {
+    private func problem(_ error: any Error, _ request: Request) -> Problem {
         if let problem = error as? Problem { return problem }
         if let error = error as? PostgresError, let state = error.sqlState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {
+                log.tokenRefused(request)
                 return Problem(status: 401, detail: detail, hint: hint)
             }
             if state.hasPrefix("22") || SQLState.badArgument.contains(state) {
@@ -87,6 +89,7 @@ struct MessagePost: Sendable {
             }
         }
         let trouble = CommandError(explaining: error)
+        log.postFailed(request, trouble)
         let redactor = Redactor()
         return Problem(
             status: 503,

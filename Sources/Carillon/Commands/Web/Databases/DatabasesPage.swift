@@ -3,23 +3,26 @@ import CarillonWeb
 /// The state of each of several databases, read at the same time.
 struct DatabasesQuery {
     let dashboards: [Dashboard]
+    let request: Request
 
     func run() async -> DatabasesView {
         let states = await withTaskGroup(of: (Int, DatabasesView.State).self) { group in
             for (place, dashboard) in dashboards.enumerated() {
-                group.addTask { (place, await Self.state(of: dashboard)) }
+                group.addTask { (place, await state(of: dashboard)) }
             }
             return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
         return DatabasesView(states: states)
     }
 
-    private static func state(of dashboard: Dashboard) async -> DatabasesView.State {
+    private func state(of dashboard: Dashboard) async -> DatabasesView.State {
         guard case .one(let name) = dashboard.place else { preconditionFailure("one database has no list") }
         do {
             return .init(name: name, overview: .success(try await OverviewQuery(database: dashboard.database).run()))
         } catch {
-            return .init(name: name, overview: .failure(TroubleView(explaining: CommandError(explaining: error))))
+            let trouble = CommandError(explaining: error)
+            dashboard.log.failed(request, trouble)
+            return .init(name: name, overview: .failure(TroubleView(explaining: trouble)))
         }
     }
 }

@@ -1,0 +1,22 @@
+import CarillonIO
+import CarillonPushQueue
+import Synchronization
+
+/// Warnings that a client can cause at every request. Each is logged at once and then once a minute, with the number of times since.
+final class ClientWarnings: Sendable {
+    private let log: Log
+    private let repeated = Mutex(RepeatedEvents<String>(interval: .seconds(60)))
+
+    init(_ log: Log) { self.log = log }
+
+    /// - Parameters:
+    ///   - value: with another one it is another warning.
+    ///   - details: of the time that is logged.
+    func warn(_ message: String, _ name: String, _ value: String, _ details: (String, any JSONConvertible)...) {
+        let fields = [(name, value as any JSONConvertible)] + details
+        guard let times = repeated.withLock({ $0.add(of: message + value, at: .now) }) else {
+            return log.write(.debug, message, fields)
+        }
+        log.write(.warning, message, fields + (times > 1 ? [("times", times)] : []))
+    }
+}

@@ -1,0 +1,69 @@
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// What the dashboard leaves in the log, of which a client can cause no flood.
+@Suite struct WebLogTests {
+    /// The lines of a dashboard that has ended, after the body has used it.
+    private func lines(
+        of url: String = "postgresql://127.0.0.1:1/none",
+        _ words: [String] = [],
+        in folder: TemporaryFolder,
+        _ body: (DashboardClient) async throws -> Void
+    ) async throws -> [String] {
+        var program: BackgroundProgram?
+        try await DashboardClient.with(url, in: folder, words) { client, _ in
+            program = client.program
+            try await body(client)
+        }
+        return (program?.said ?? "").split(separator: "\n").map(String.init)
+    }
+
+    private func expect(_ parts: String..., onceIn lines: [String]) {
+        let found = lines.filter { line in (["\"level\":\"warning\""] + parts).allSatisfy(line.contains) }
+        #expect(found.count == 1, "\(parts) in \(lines)")
+    }
+
+    @Test func `a failed login is logged with its address, and a flood of them as one line`() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = try folder.write("password", "correct horse\n")
+            let lines = try await lines(["--password-file", file], in: folder) { client in
+                for _ in 0..<AttemptLimit.atOnce { _ = await client.post("/login", "name=hunter2&password=hunter3") }
+                var refused = 0
+                for _ in 0..<20 where await client.post("/login", "password=hunter3").status == "429" { refused += 1 }
+                #expect(refused > 10)
+            }
+            expect("A login failed", "\"address\":\"127.0.0.1\"", onceIn: lines)
+            expect("Logins are refused", "\"address\":\"127.0.0.1\"", onceIn: lines)
+            #expect(!lines.contains { $0.contains("hunter") })
+        }
+    }
+
+    @Test func `what the database refused is logged, and so is a body that is too large`() async throws {
+        try await TemporaryFolder.with { folder in
+            let lines = try await lines(in: folder) { client in
+                for path in ["/apps", "/failures", "/apps"] { #expect(await client.get(path).status == "503") }
+                let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
+                for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "503") }
+                let long = String(repeating: "x", count: 300_000)
+                for _ in 0..<3 { #expect(await client.post("/messages", long, headers: json).status == "413") }
+            }
+            expect("Pages cannot be shown", "\"path\":\"/apps\"", "\"error\":", onceIn: lines)
+            expect("Messages cannot be enqueued", "\"path\":\"/messages\"", "\"error\":", onceIn: lines)
+            expect("Requests are refused", "too large", onceIn: lines)
+            #expect(!lines.contains { $0.contains("carillon_secret") })
+        }
+    }
+
+    @Test func `an unknown token of a program is logged, and the token is not`() async throws {
+        try await Shop.with { shop in
+            let lines = try await lines(of: shop.database.url, in: shop.folder) { client in
+                let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
+                for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "401") }
+            }
+            expect("Messages are refused", "an unknown token", "\"address\":\"127.0.0.1\"", onceIn: lines)
+            #expect(!lines.contains { $0.contains("carillon_secret") })
+        }
+    }
+}
