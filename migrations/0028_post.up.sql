@@ -165,10 +165,10 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
 
--- Enqueues for the app of the token. The key of a request is its dedupe_key: a request that is sent again within a day
+-- Enqueues for the app of the token, which is given by its SHA-256: a statement's parameters may be logged. The key of a request is its dedupe_key: a request that is sent again within a day
 -- enqueues nothing, and has the id of the first.
 CREATE FUNCTION carillon.enqueue_with_token(
-    token text, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+    token_digest bytea, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -177,7 +177,7 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id
-    WHERE t.digest = sha256(convert_to(enqueue_with_token.token, 'UTF8'));
+    WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';

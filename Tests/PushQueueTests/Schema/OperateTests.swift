@@ -57,7 +57,8 @@ import Testing
         ("carillon.send_test('demo', '[]')", "22023"), ("carillon.send_test('demo', '{\"app\": \"other\"}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"aa\"]}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"xx\"], \"alert\": \"hi\"}')", "22023"),
-        ("carillon.enqueue_with_token('no', '{}')", "28000"), ("carillon.make_api_token('nobody', 'x')", "42704"),
+        ("carillon.enqueue_with_token('no', '{}')", "28000"), ("carillon.enqueue_with_token(NULL, '{}')", "28000"),
+        ("carillon.make_api_token('nobody', 'x')", "42704"),
     ])
     func `a wrong argument is refused, and nothing is recorded`(call: String, state: String) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -231,7 +232,8 @@ import Testing
             }
             #expect(again?.sqlState == "42710")
             let body = #"{"tokens": ["aa"], "alert": "hi"}"#
-            let call = "SELECT app, id, is_new FROM carillon.enqueue_with_token('\(token)', '\(body)', 'k')"
+            let digest = "sha256(convert_to('\(token)', 'UTF8'))"
+            let call = "SELECT app, id, is_new FROM carillon.enqueue_with_token(\(digest), '\(body)', 'k')"
             let first = try await database.rows(call)
             #expect(first[0].hasPrefix("(other,") && first[0].hasSuffix(",t)"))
             #expect(try await database.rows(call) == [first[0].replacing(",t)", with: ",f)")])

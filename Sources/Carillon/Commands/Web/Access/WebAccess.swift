@@ -151,15 +151,11 @@ final class WebAccess: Sendable {
         return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 
-    private static func randomID() -> String { hex(SystemRandom.bytes(32)) }
+    private static func randomID() -> String { SystemRandom.bytes(32).hexadecimal }
 
     /// Only this run can make it. Two digests, so that a longer text has no token that can be computed from this one's.
     private func formToken(_ kind: String, _ text: String) -> String {
         let inner = Digest.sha256((secret + Array("\(kind):\(text)".utf8)).span.bytes)
-        return Self.hex(Digest.sha256((secret + inner).span.bytes))
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return Digest.sha256((secret + inner).span.bytes).hexadecimal
     }
 }

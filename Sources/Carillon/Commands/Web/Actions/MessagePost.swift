@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonTLS
 import CarillonWeb
 
 /// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is done once, however
@@ -10,7 +11,7 @@ struct MessagePost: Sendable {
 
     private static let statement = Statement(
         "web_post_message",
-        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token($1, $2::jsonb, $3) AS e"
+        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token(decode($1, 'hex'), $2::jsonb, $3) AS e"
     )
 
     let database: WebDatabase
@@ -52,7 +53,9 @@ struct MessagePost: Sendable {
                 detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
             )
         }
-        return try await database.change(Self.statement, Parameters(token, body, key)) { rows in
+        // PostgreSQL may log the parameters of a statement, and nobody can use the digest instead of the token.
+        let digest = Digest.sha256(Array(token.utf8).span.bytes).hexadecimal
+        return try await database.change(Self.statement, Parameters(digest, body, key)) { rows in
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
             let isNew = try rows.bool(0, "is_new")
             let link = Link("messages", String(id), query: ["app": app])
