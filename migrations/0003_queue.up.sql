@@ -377,6 +377,7 @@ CREATE TABLE carillon.dedupe (
     key        text,
     message_id bigint NOT NULL,
     until      timestamptz NOT NULL,
+    request    bytea,  -- SHA-256 of what came with the key by POST /messages; null: the key came otherwise
     PRIMARY KEY (app_id, key)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);

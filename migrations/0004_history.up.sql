@@ -171,7 +171,7 @@ BEGIN
     INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
     VALUES (take_key.app_id, take_key.key, take_key.message_id,
         greatest(now(), run_at) + coalesce(period, interval '1 day'))
-    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until
+    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until, request = NULL
         WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
     IF FOUND THEN
         RETURN take_key.message_id;

@@ -165,8 +165,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
 
--- Enqueues for the app of the token, which is given by its SHA-256: a statement's parameters may be logged. The key of a request is its dedupe_key: a request that is sent again within a day
--- enqueues nothing, and has the id of the first.
+-- Enqueues for the app of the token, which is given by its SHA-256: the parameters of a statement may be logged. The key of a
+-- request is its dedupe_key: a request that is sent again within a day enqueues nothing, and has the id of the first. With
+-- another body it is refused.
 CREATE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
@@ -175,8 +176,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     m carillon.message_arguments;
     refusal carillon.refusal;
+    target integer;
+    -- The members of an object in any order and layout are the same body.
+    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(body::text, 'UTF8')) END;
+    earlier bytea;
 BEGIN
-    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id
+    SELECT a.name, a.id INTO app, target FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id
     WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
@@ -193,8 +198,15 @@ BEGIN
     id := carillon.submit(m, false);
     is_new := id IS NOT NULL;
     IF NOT is_new THEN
-        SELECT d.message_id INTO id FROM carillon.dedupe d JOIN carillon.apps a ON a.id = d.app_id
-        WHERE a.name = app AND d.key = m.dedupe_key;
+        SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
+        WHERE d.app_id = target AND d.key = m.dedupe_key;
+        IF earlier <> content THEN
+            RAISE EXCEPTION USING ERRCODE = '42710',
+                MESSAGE = format('message %s has this Idempotency-Key, and came with another body', id),
+                HINT = 'Send each message with a key of its own.';
+        END IF;
+    ELSIF content IS NOT NULL THEN
+        UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
     END IF;
 END
 $$;

@@ -8,6 +8,7 @@ enum SQLState {
     static let undefinedSchema = "3F000"
 
     static let undefinedObject = "42704"
+    static let duplicateObject = "42710"
     /// A token of a program that is not known.
     static let unknownLogin = "28000"
 

@@ -237,6 +237,12 @@ import Testing
             let first = try await database.rows(call)
             #expect(first[0].hasPrefix("(other,") && first[0].hasSuffix(",t)"))
             #expect(try await database.rows(call) == [first[0].replacing(",t)", with: ",f)")])
+            let spaced = call.replacing(body, with: #"{ "alert": "hi",  "tokens": ["aa"] }"#)
+            #expect(try await database.rows(spaced) == [first[0].replacing(",t)", with: ",f)")])
+            let other = await #expect(throws: PostgresError.self) {
+                try await database.run(call.replacing("hi", with: "ho"))
+            }
+            #expect(other?.sqlState == "42710" && other?.hint != nil, "\(other?.message ?? "")")
             #expect(try await database.rows("SELECT app_id FROM carillon.messages") == ["(2)"])
             #expect(
                 try await database.number(
@@ -247,6 +253,30 @@ import Testing
             #expect(try await database.value("carillon.remove_api_token('other', 'the shop')") == "true")
             let gone = await #expect(throws: PostgresError.self) { try await database.run(call) }
             #expect(gone?.sqlState == "28000")
+        }
+    }
+
+    @Test func `a key is free for another body when its interval is over, and compared only where a body came with it`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            let token = try #require(try await database.value("carillon.make_api_token('demo', 'the shop')"))
+            func post(_ alert: String) async throws -> String {
+                let body = "jsonb_build_object('tokens', ARRAY['aa'], 'alert', '\(alert)')"
+                let digest = "sha256(convert_to('\(token)', 'UTF8'))"
+                let call = "SELECT is_new FROM carillon.enqueue_with_token(\(digest), \(body), 'k')"
+                return try await database.rows(call)[0]
+            }
+            #expect(try await post("one") == "(t)")
+            try await database.run("UPDATE carillon.dedupe SET until = now()")
+            #expect(try await post("two") == "(t)")
+            let refused = await #expect(throws: PostgresError.self) { try await post("one") }
+            #expect(refused?.sqlState == "42710")
+            // In SQL another message with the key is ignored, whatever it says.
+            try await database.run(
+                "UPDATE carillon.dedupe SET until = now(); SELECT carillon.enqueue('demo', '{aa}', 'x', dedupe_key => 'k')"
+            )
+            #expect(try await post("three") == "(f)")
         }
     }
 

@@ -15,6 +15,7 @@ struct ProblemDocument: Sendable, JSONConvertible {
         case 405: "Method Not Allowed"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
+        case 422: "Unprocessable Content"
         case 429: "Too Many Requests"
         default: "Service Unavailable"
         }

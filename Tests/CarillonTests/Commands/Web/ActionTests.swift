@@ -316,6 +316,9 @@ import Testing
             let again = await post(body, key: "k1")
             #expect(again.status == "200" && again.body.contains("\"is_new\":false"))
             #expect(again.header("Location") == first.header("Location"))
+            let other = await post(body.replacing("hi", with: "ho"), key: "k1")
+            #expect(other.status == "422" && other.body.contains("another body"), "\(other.head)\(other.body)")
+            #expect(other.header("Content-Type") == "application/problem+json")
             #expect(await post(body).status == "201")
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
             let refused: [(Client.Answer, String)] = [

@@ -87,6 +87,9 @@ struct MessagePost: Sendable {
                 log.tokenRefused(request)
                 return Problem(status: 401, detail: detail, hint: hint)
             }
+            if state == SQLState.duplicateObject {
+                return Problem(status: 422, detail: detail, hint: hint)
+            }
             if state.hasPrefix("22") || SQLState.badArgument.contains(state) {
                 return Problem(status: 400, detail: detail, hint: hint)
             }
