@@ -96,7 +96,8 @@ import Testing
             #expect(list.contains("\"id\":\(id),") && list.contains("\"see\":\"/messages/\(id)?app=shop\""))
             let token = try Client.read(await client.get("/find?q=\(Shop.token("dead").uppercased())"), "token").text
             #expect(
-                token.contains("Apple reported it dead, and it is not registered") && token.contains("as Unregistered")
+                token.contains("Apple reported it dead, and it is not registered")
+                    && token.contains("has the reason Unregistered.")
             )
             for path in ["/messages/99999", "/messages/\(id)?app=other", "/apps/other"] {
                 #expect(await client.get(path).status == "404", "\(path)")
