@@ -166,10 +166,12 @@ import Testing
         #expect(viewer(nil, from: "10.0.0.2") == nil && viewer("", from: "10.0.0.2") == nil)
     }
 
-    @Test(arguments: [
-        ("10.0.0.2", "10.0.0.2"), ("::0001", "::1"), ("FD00::2", "fd00::2"), ("::ffff:10.0.0.2", "10.0.0.2"),
-        ("localhost", nil), ("proxy.example", nil), ("10.0.0.0/8", nil), ("10.0.0.2:80", nil), ("", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("10.0.0.2", "10.0.0.2"), ("::0001", "::1"), ("FD00::2", "fd00::2"), ("::ffff:10.0.0.2", "10.0.0.2"),
+            ("localhost", nil), ("proxy.example", nil), ("10.0.0.0/8", nil), ("10.0.0.2:80", nil), ("", nil),
+        ] as [(String, String?)]
+    )
     func `a proxy is known by its numeric address, however that is written`(text: String, address: String?) {
         #expect(ProxyTrust.address(text) == address)
     }

@@ -99,7 +99,8 @@ final class WebAccess: Sendable {
     /// Why no password lets this request in; nil: one does.
     func reasonAgainstLogin(of request: Request) -> String? {
         guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
-        return "Only users that the trusted proxy names are let in. It must name each in the header \(proxy.header), once."
+        return "Only users that the trusted proxy names are let in. "
+            + "It must name each in the header \(proxy.header), once."
     }
 
     private func viewer(named name: String?, mayChange: Bool, formToken: String) -> Viewer {

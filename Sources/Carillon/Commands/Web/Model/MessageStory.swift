@@ -28,7 +28,8 @@ struct MessageStory {
         case "expired":
             return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "cancelled" where message.wasSuperseded:
-            return "It was not sent, because a newer update, or a newer background push with the same meaning, replaced it."
+            return "It was not sent, because a newer update, or a newer background push with the same meaning, "
+                + "replaced it."
         case "cancelled":
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "empty": return "It had no device token, so there was nothing to send."
