@@ -129,4 +129,57 @@ END
 $$;
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
 
+-- Whether failures are the only record of a message: see end_unrecorded(). Callers ask once for each message, not for
+-- each of perhaps a million failures; MATERIALIZED makes the planner keep to that.
+CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
+-- The messages of an id or a reference, each with its app; of a message that was cut, the whole. Only a reference
+-- reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF find_messages.id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.message_id = find_messages.id
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    ELSE
+        RETURN QUERY
+        SELECT k.app_id, k.id FROM (
+            SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+            UNION ALL
+            SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            UNION ALL
+            SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
+            UNION ALL
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+            UNION ALL
+            SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+            UNION ALL
+            SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        ) AS k
+        WHERE k.reference = find_messages.reference
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    END IF;
+END
+$$;
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'lookup');

@@ -151,11 +151,9 @@ RETURNS TABLE (
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
         m.reference, m.created_at
-    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
-        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
-            AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)) m
-    WHERE l.app_id = open_jobs.app
+    FROM carillon.messages m WHERE m.app_id = open_jobs.app AND m.lane IN (0, 1, 2)
+        AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+        AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
         m.created_at
@@ -181,53 +179,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- Whether failures are the only record of a message: see end_unrecorded(). Callers ask once for each message, not for
--- each of perhaps a million failures; MATERIALIZED makes the planner keep to that.
-CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
-        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
-        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
-$$;
-
--- The messages of an id or a reference, each with its app; of a message that was cut, the whole. Only a reference
--- reads the queue.
-CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
-    WHERE find_messages.id IS NOT NULL
-    UNION
-    SELECT k.app_id, k.id FROM (
-        SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
-        UNION ALL
-        SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
-        UNION ALL
-        SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
-        UNION ALL
-        SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
-        UNION ALL
-        SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
-        UNION ALL
-        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
-        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-    ) AS k
-    WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
-    UNION
-    (WITH failed AS MATERIALIZED (
-        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
-        WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
-        UNION
-        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
-        WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
-    )
-    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
-    WHERE carillon.has_only_failures(f.app_id, f.message_id))
-$$;
-
 -- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
 -- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
 -- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
--- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
+-- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown. may_have_arrived
+-- then looks at so many failures.
 CREATE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
@@ -283,16 +239,21 @@ BEGIN
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
-            (WITH failed AS MATERIALIZED (
-                SELECT f.message_id, count(*) AS pushes, max(f.attempt) AS attempt, min(f.reference) AS reference,
-                    max(f.failed_at) AS failed_at
-                FROM carillon.failures f WHERE f.app_id = message.app_id
-                    AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
-                GROUP BY f.message_id
+            -- The parts of a message that have failures are found by one step in the index for each.
+            (WITH RECURSIVE part (id) AS (
+                (SELECT f.message_id FROM carillon.failures f
+                WHERE f.broadcast_id = message.message_id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
+                UNION ALL
+                SELECT next.message_id FROM part CROSS JOIN LATERAL (
+                    SELECT f.message_id FROM carillon.failures f
+                    WHERE f.broadcast_id = message.message_id AND f.app_id = message.app_id AND f.message_id > part.id
+                    ORDER BY f.message_id LIMIT 1) next
+            ), alone AS MATERIALIZED (
+                SELECT p.id FROM (SELECT part.id FROM part UNION SELECT message.message_id) p (id)
+                WHERE carillon.has_only_failures(message.app_id, p.id)
             )
-            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at, NULL, NULL, NULL
-            FROM failed f
-            WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
+            SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at), NULL, NULL, NULL
+            FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)) t;
         everywhere := false;
         LOOP
             -- Thousands of jobs may wait of a message that was cut. Their tokens, 66 kB each, are not read for being counted.
@@ -361,9 +322,11 @@ BEGIN
         answer.may_have_arrived := answer.sent < answer.tokens AND (
             EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
                 AND u.message_id = ANY (known.ids || waiting.ids))
-            OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids)
-                AND carillon.can_requeue(f.status, f.reason, true, true)
-                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
+            OR EXISTS (SELECT FROM (
+                SELECT f.status, f.reason FROM carillon.failures f
+                WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids) LIMIT depth) f
+                WHERE carillon.can_requeue(f.status, f.reason, true, true)
+                    AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END),
             '[]') INTO answer.outcomes
         FROM (

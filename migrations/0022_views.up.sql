@@ -41,28 +41,36 @@ COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
 COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: the status of the attempt before; null: no answer';
 COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: the reason of the attempt before';
 
--- How many jobs of an app are ready: counted up to 1,000, and then the planner's estimate. It counts from the newest,
--- because claims leave dead rows at the oldest. Volatile, because EXPLAIN is refused otherwise.
-CREATE FUNCTION carillon.queue_depth(app_id integer) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- How many jobs of an app the planner expects to be ready. Volatile, because EXPLAIN is refused otherwise.
+CREATE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+END
+$$;
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
+
+-- How many jobs of an app are ready: counted up to `most`, and then the planner's estimate. It counts from the newest, because
+-- claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that are asked for; the settings keep to
+-- the order of the index, whatever the planner thinks of the limit.
+CREATE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 #variable_conflict use_column
 DECLARE
     depth bigint;
-    plan json;
 BEGIN
     SELECT count(*) INTO depth FROM (
         SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT 1001) few;
-    IF depth > 1000 THEN
-        EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', queue_depth.app_id)
-            INTO plan;
-        depth := greatest(depth, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
-    END IF;
-    RETURN depth;
+        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
+    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
+    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
 
 -- How many jobs of an app are scheduled, counted along the primary key: an app with few is found beside one with millions.
 CREATE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint

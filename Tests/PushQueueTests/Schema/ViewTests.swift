@@ -56,6 +56,31 @@ import Testing
         }
     }
 
+    @Test func `the state of one app is computed for no other`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let plan = try await database.plan("SELECT depth FROM carillon.app_status WHERE app_id = 1")
+            #expect(plan.contains("Index Cond: (id = 1)"), "\(plan)")
+            // What is not asked for is not computed.
+            let names = try await database.plan("SELECT app FROM carillon.app_status", "VERBOSE")
+            #expect(!names.contains("queue_depth"), "\(names)")
+        }
+    }
+
+    @Test func `jobs are counted up to a bound that the caller can lower`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 50);
+                ANALYZE carillon.messages;
+                DELETE FROM carillon.messages WHERE id > 20
+                """
+            )
+            #expect(try await database.number("SELECT carillon.queue_depth(1)") == 20)
+            #expect(try await database.number("SELECT carillon.queue_depth(1, 20)") == 20)
+            #expect(try await database.number("SELECT carillon.queue_depth(1, 19)") == 50, "the planner's estimate")
+        }
+    }
+
     @Test func `the depth of a long queue is estimated`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(

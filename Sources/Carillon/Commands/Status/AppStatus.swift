@@ -3,12 +3,12 @@ import CarillonPostgres
 /// A row of `app_status`.
 struct AppStatus: RowReadable, JSONConvertible {
     /// $1: the name of one app, null: all; $2: how far scheduled jobs are counted, null: all; $3: at most so many apps, null: all;
-    /// $4: those whose names come after this one, null: all.
+    /// $4: those whose names come after this one, null: all; $5: how far ready jobs are counted, and estimated beyond.
     private static let statement = Statement(
         "status_apps",
         """
-        SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic, s.depth::int8,
-            carillon.scheduled_depth(s.app_id, $2) AS scheduled,
+        SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic,
+            carillon.queue_depth(s.app_id, $5) AS depth, carillon.scheduled_depth(s.app_id, $2) AS scheduled,
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
@@ -22,29 +22,36 @@ struct AppStatus: RowReadable, JSONConvertible {
         """
     )
 
-    /// Pages count scheduled jobs so far.
-    static let countLimit: Int64 = 1_000
+    /// So many jobs of one app are counted.
+    private static let usualCount: Int64 = 1_000
 
     static func all(on connection: PostgresConnection) async throws -> [AppStatus] {
-        try await connection.values(of: statement, Parameters(String?.none, Int64?.none, Int64?.none, String?.none))
+        try await connection.values(
+            of: statement,
+            Parameters(String?.none, Int64?.none, Int64?.none, String?.none, usualCount)
+        )
     }
 
     static func one(_ name: String, on connection: PostgresConnection) async throws -> AppStatus? {
         let found: [AppStatus] = try await connection.values(
             of: statement,
-            Parameters(name as String?, Int64?.none, Int64?.none, String?.none)
+            Parameters(name as String?, Int64?.none, Int64?.none, String?.none, usualCount)
         )
         return found.first
     }
 
-    /// For pages: nothing is counted beyond a bound.
+    /// For pages: nothing is counted beyond a bound, which is lower where there are many apps.
     static func bounded(
         _ name: String? = nil,
         after: String? = nil,
         most: Int64,
         from database: WebDatabase
     ) async throws -> [AppStatus] {
-        try await database.values(of: statement, Parameters(name, countLimit + 1 as Int64?, most as Int64?, after))
+        let count = min(usualCount, try await LookDepth.read(for: name, from: database))
+        let parameters = Parameters(name, count + 1 as Int64?, most as Int64?, after, count)
+        var found: [AppStatus] = try await database.values(of: statement, parameters)
+        for place in found.indices { found[place].countLimit = count }
+        return found
     }
 
     let name: String
@@ -72,6 +79,8 @@ struct AppStatus: RowReadable, JSONConvertible {
     let credentialEnd: Moment?
     let credentialError: String?
     let scheduled: Int64
+    /// Scheduled jobs were not counted beyond it.
+    private(set) var countLimit = Int64.max
     /// In seconds; negative once it has expired.
     let credentialExpiresIn: Int64?
     let json: JSONValue
@@ -101,6 +110,8 @@ struct AppStatus: RowReadable, JSONConvertible {
         heldSince = try rows.timestampIfPresent(row, "held_since").map(Moment.init)
         json = try JSONValue(rows, row)
     }
+
+    var hasMoreScheduled: Bool { scheduled > countLimit }
 
     enum State: String {
         case active, paused, held

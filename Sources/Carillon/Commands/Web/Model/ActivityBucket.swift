@@ -2,7 +2,7 @@ import CarillonPostgres
 
 /// Pushes that ended within a minute, or within some minutes.
 struct ActivityBucket: RowReadable, JSONConvertible {
-    /// $1: the name of one app, null: all; $2: seconds back; $3: seconds of a bucket. The running one is the last.
+    /// $1: the name of one app, null: the first by name; $2: seconds back; $3: seconds of a bucket. The running one is the last.
     static let statement = Statement(
         "web_activity",
         """
@@ -12,10 +12,12 @@ struct ActivityBucket: RowReadable, JSONConvertible {
         ), counts AS (
             SELECT date_bin(span.size, t.minute, 'epoch') AS start, sum(t.sent) AS sent, sum(t.failed) AS failed,
                 sum(t.expired) AS expired, sum(t.retried) AS retried
-            FROM span CROSS JOIN carillon.apps a CROSS JOIN LATERAL (
+            FROM span CROSS JOIN (
+                SELECT a.id FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(LookDepth.apps)
+            ) a CROSS JOIN LATERAL (
                 SELECT t.minute, t.sent, t.failed, t.expired, t.retried FROM carillon.activity t
                 WHERE t.app_id = a.id AND t.minute >= span.start) t
-            WHERE $1 IS NULL OR a.name = $1 GROUP BY 1
+            GROUP BY 1
         )
         SELECT b.start, coalesce(c.sent, 0)::int8 AS sent, coalesce(c.failed, 0)::int8 AS failed,
             coalesce(c.expired, 0)::int8 AS expired, coalesce(c.retried, 0)::int8 AS retried

@@ -60,7 +60,7 @@ struct AppPageView: PageView {
             .init("Ready", Quantity.short(app.depth), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
             .init(
                 "Scheduled",
-                Quantity.bounded(app.scheduled, bound: AppStatus.countLimit),
+                Quantity.bounded(app.scheduled, bound: app.countLimit),
                 note: "later, and retries"
             ),
             .init("In flight", Quantity.short(app.inFlight))

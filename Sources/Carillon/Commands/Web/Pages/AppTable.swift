@@ -13,7 +13,7 @@ struct AppTable {
             .text("State") { $0.state.mark.html($0.state.rawValue) },
             .number("Ready") { Quantity.short($0.depth) },
             .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
-            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: AppStatus.countLimit) },
+            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: $0.countLimit) },
             .number("In flight") { Int($0.inFlight).grouped },
             .number("Sent, hour") { Quantity.short($0.sentLastHour) },
             .number("Failed, hour") { Quantity.short($0.failedLastHour) },

@@ -4,13 +4,13 @@ import CarillonWeb
 struct ChannelsQuery {
     static let count = 100
 
-    /// Of each app the first by reference, and of these first what is not in order.
+    /// Of each app the first by reference, $1 at most, and of these first what is not in order.
     private static let statement = Statement(
         "web_channels",
         """
         SELECT a.name AS app, c.reference, c.policy, c.channel_id, c.state, c.last_error, c.requested_at, c.created_at
-        FROM carillon.apps a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference LIMIT 1000) c
+        FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference LIMIT $1) c
         ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
         """
     )
@@ -26,7 +26,8 @@ struct ChannelsQuery {
     let database: WebDatabase
 
     func run() async throws -> ChannelsView {
-        async let channels: [ChannelsView.Channel] = database.values(of: Self.statement)
+        let depth = try await LookDepth.read(for: nil, from: database)
+        async let channels: [ChannelsView.Channel] = database.values(of: Self.statement, Parameters(depth))
         async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
         return ChannelsView(channels: try await channels, unknown: try await unknown)
     }

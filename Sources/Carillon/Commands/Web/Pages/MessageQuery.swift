@@ -3,8 +3,10 @@ import CarillonWeb
 
 struct MessageQuery {
     static let failureLimit = 200
+    /// So many failures of a message are looked at: a broadcast may have a million.
+    static let failureDepth = 2_000
     /// How many rows of each lane are read for a retry that is due, which no index finds.
-    static let retryDepth = 2_000
+    static let retryDepth = 1_000
 
     private static let message = Statement(
         "web_message",
@@ -26,9 +28,12 @@ struct MessageQuery {
         "web_message_failures",
         """
         SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
-        FROM carillon.failures f
-        WHERE (f.app_id, f.message_id) IN (SELECT p.app_id, p.message_id FROM carillon.message_parts($1) p)
-            AND ($2 IS NULL OR f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2))
+        FROM (
+            (SELECT f.* FROM carillon.failures f WHERE f.message_id = $1 LIMIT \(failureDepth))
+            UNION ALL
+            (SELECT f.* FROM carillon.failures f WHERE f.broadcast_id = $1 LIMIT \(failureDepth))
+        ) f
+        WHERE $2 IS NULL OR f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2)
         ORDER BY f.failed_at DESC, f.token LIMIT \(failureLimit)
         """
     )
@@ -63,9 +68,8 @@ struct MessageQuery {
     }
 
     func view(of message: MessageProgress) async throws -> MessageView {
-        let id = id
-        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(id, message.app))
-        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(id, message.app))
+        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(message.id, message.app))
+        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(message.id, message.app))
         async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
         return MessageView(
             message: message,

@@ -91,7 +91,7 @@ struct MessageView: PageView {
             .text("apns-id") { failure in failure.apnsID.map { id in HTML(.code) { id } } ?? HTML("–") }
         ).html
         if message.ended.failed > failures.count {
-            HTML(.p, .class("note")) { "The newest \(failures.count) of \(message.ended.failed.grouped)." }
+            HTML(.p, .class("note")) { "\(failures.count.grouped) of \(message.ended.failed.grouped)." }
         }
     }
 

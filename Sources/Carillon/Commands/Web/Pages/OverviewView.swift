@@ -33,7 +33,7 @@ struct OverviewView: PageView {
     var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
     var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
     var workersAlive: Int { workers.count(where: \.isAlive) }
-    private var hasUncounted: Bool { apps.contains { $0.scheduled > AppStatus.countLimit } }
+    private var hasUncounted: Bool { apps.contains(where: \.hasMoreScheduled) }
     private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
     private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
 
