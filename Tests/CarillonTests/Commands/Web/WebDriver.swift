@@ -101,6 +101,11 @@ struct WebDriver: Sendable {
     /// The text of the page, as a person sees it.
     var sight: String { get async throws { try await again { try await element("body", "/text") } } }
 
+    /// Waits for a text on the page: a click has ended before the page that it leads to is there.
+    func see(_ text: String) async throws {
+        try await loop.eventually("the page says '\(text)'") { try await sight.contains(text) }
+    }
+
     var source: String { get async throws { try await text("/source") } }
 
     /// Clicks the first element that a CSS selector finds.
