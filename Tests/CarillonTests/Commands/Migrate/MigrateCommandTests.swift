@@ -75,9 +75,13 @@ import Testing
                 try await other.script("SELECT pg_advisory_lock\(key)")
                 try await TemporaryFolder.with { folder in
                     let up = try BackgroundProgram(["migrate", "up"], environment: ["DATABASE_URL": url], in: folder)
+                    // Of this database: other tests wait for locks in theirs.
                     let waiting = Statement(
                         "waiting",
-                        "SELECT EXISTS (SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted)"
+                        """
+                        SELECT EXISTS (SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted
+                            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+                        """
                     )
                     try await loop.eventually("it waits for its turn") {
                         try await other.query(waiting) { try $0.bool(0, 0) }
