@@ -250,7 +250,8 @@ BEGIN
                     ORDER BY f.message_id LIMIT 1) next
             ), alone AS MATERIALIZED (
                 SELECT p.id FROM (SELECT part.id FROM part UNION SELECT message.message_id) p (id)
-                WHERE carillon.has_only_failures(message.app_id, p.id)
+                WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = p.id AND r.app_id = message.app_id)
+                    AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = p.id)
             )
             SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at), NULL, NULL, NULL
             FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)) t;
