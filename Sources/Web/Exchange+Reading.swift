@@ -47,6 +47,14 @@ extension Exchange {
         )
     }
 
+    /// False if two headers say where the body ends.
+    static func hasOneLength(_ connection: OpaquePointer) -> Bool {
+        let lengths = fields(of: connection, .HEADER_KIND).count { name, _ in
+            ["content-length", "transfer-encoding"].contains(name.lowercased())
+        }
+        return lengths <= 1
+    }
+
     private static func peer(of connection: OpaquePointer) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         guard cmicrohttp_peer(connection, &text, text.count) else { return nil }

@@ -86,6 +86,9 @@ final class ExchangeTable: Sendable {
         _ path: UnsafePointer<CChar>,
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
+        guard Exchange.hasOneLength(connection) else {
+            return refuse(.uncertainLength, connection, method, path).queue(on: connection)
+        }
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
         var refusal = refusal(of: connection, method, path)
         if refusal == nil, announced > limits.bodyBytes {

@@ -1,7 +1,7 @@
 /// A request that reaches no handler, and why.
 package struct Refusal: Sendable {
     package enum Cause: Sendable {
-        /// Its address is not valid percent-encoded UTF-8.
+        /// Its address is not valid percent-encoded UTF-8, or where its body ends is not certain.
         case malformed
         case unknownPath
         case wrongMethod
@@ -33,6 +33,13 @@ package struct Refusal: Sendable {
     }
 
     static let malformed = Refusal(.malformed, 400, "The address is not valid percent-encoded UTF-8.")
+    /// A proxy may believe the one length and this server the other: what follows would be a request that no proxy has seen.
+    static let uncertainLength = Refusal(
+        .malformed,
+        400,
+        "The request gives the length of its body more than once.",
+        headers: [("Connection", "close")]
+    )
     static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")
     static let tooLarge = Refusal(.tooLarge, 413, "The request's body is too large.")
     static let stopping = Refusal(.stopping, 503, "This server is stopping.")

@@ -41,6 +41,12 @@ package struct Request: Sendable {
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
+    /// Whether there is more than one header with that name, so that the first cannot be believed.
+    package func hasSeveral(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return headers.count { $0.name.lowercased() == name } > 1
+    }
+
     /// The first query parameter with that name.
     package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 

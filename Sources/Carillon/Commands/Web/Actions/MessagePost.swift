@@ -32,6 +32,9 @@ struct MessagePost: Sendable {
     }
 
     private func post(_ request: Request) async throws -> Response {
+        for name in ["Authorization", "Idempotency-Key", "Content-Type"] where request.hasSeveral(name) {
+            throw Problem(status: 400, detail: "There are several headers \(name): send one.")
+        }
         guard let token = Self.token(of: request) else {
             throw Problem(
                 status: 401,
@@ -41,7 +44,18 @@ struct MessagePost: Sendable {
         }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
         guard type == "application/json" else {
-            throw Problem(status: 415, detail: "The body is application/json.")
+            throw Problem(
+                status: 415,
+                detail: "The body must be JSON.",
+                hint: "Send 'Content-Type: application/json'."
+            )
+        }
+        guard !request.body.isEmpty else {
+            throw Problem(
+                status: 400,
+                detail: "The request has no body.",
+                hint: "Send a JSON object, and its length in Content-Length."
+            )
         }
         guard let body = String(validating: request.body, as: UTF8.self) else {
             throw Problem(status: 400, detail: "The body is not valid UTF-8.")
