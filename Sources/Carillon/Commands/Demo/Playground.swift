@@ -115,6 +115,7 @@ struct Playground: Sendable {
                     Open http://\(Address(host: address.host, port: server.port))/ in a browser. Two workers send for three apps, one of \
                     which lacks its credential, and a broadcast is under way. On the pages you can pause, limit, cancel, requeue and \
                     send test pushes. The counts of the day before are made up.
+                    What the third app lacks is there: carillon app set weather --credential weather --database '\(url)'
                     For SQL: psql '\(url)'
                     Ctrl-C stops everything.
                     """
@@ -126,7 +127,7 @@ struct Playground: Sendable {
 
     private func prepare(_ connection: PostgresConnection, _ gateway: APNsSimulator) async throws {
         let database = DemoDatabase(connection: connection)
-        for app in ["shop", "news"] {
+        for app in ["shop", "news", "weather"] {
             let certificate = try DemoDatabase.certificate(for: app, of: gateway)
             try await database.prepare(gateway, app: app, credential: certificate)
         }
@@ -134,7 +135,7 @@ struct Playground: Sendable {
         try await connection.execute(Self.day, Parameters())
         // The broadcast takes some minutes.
         try await apps.change("news") { $0.maxRate = 100 }
-        try await apps.add("weather") { $0.topic = DemoDatabase.topic(of: "weather") }
+        try await apps.change("weather") { $0.credential = nil }
         try await connection.execute(Self.register, Parameters(30_000 as Int64))
         try await connection.execute(Self.broadcast, Parameters())
         try await connection.execute(Self.scheduled, Parameters())

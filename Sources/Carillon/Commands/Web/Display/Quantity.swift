@@ -20,6 +20,13 @@ enum Quantity {
         count > bound ? "more than \(Int(bound).grouped)" : Int(count).grouped
     }
 
+    /// A count up to a bound, and an estimate beyond.
+    static func estimated(_ count: Int64, bound: Int64) -> String {
+        // The bound and one more: it was counted so far, and the estimate was lower.
+        if count == bound + 1 { return bounded(count, bound: bound) }
+        return (count > bound ? "about " : "") + short(count)
+    }
+
     /// The two largest units of a duration in seconds: "3m 5s", "2d 4h".
     static func age(_ seconds: Int64) -> String {
         let units: [(String, Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]

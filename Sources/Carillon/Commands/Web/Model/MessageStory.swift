@@ -6,8 +6,11 @@ struct MessageStory {
     var sentences: [String] { [first] + reasons + unknown }
 
     private var first: String {
-        if let held = message.held { return "It was not sent yet: \(held.asSentence)" }
         let next = message.nextAttemptAt.map { Moment($0).readable } ?? "a time that is not known"
+        if let held = message.held {
+            return "It was not sent yet: \(held.asSentence)"
+                + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
+        }
         switch message.state {
         case "scheduled": return "It is scheduled, and is sent at \(next)."
         case "ready" where message.ended.total > 0, "in flight" where message.ended.total > 0:
@@ -17,9 +20,9 @@ struct MessageStory {
         case "retrying":
             let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
             if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
-            // Behind a long queue its retry is not found, and with it the last answer.
-            let last = message.lastReason == nil ? "" : lastAttempt + " "
-            return "\(progress)\(last)Its retry is due, and waits for its turn."
+            // Behind a long queue what is left is not found: a retry, or pushes that were given back unsent.
+            return progress + (message.lastReason == nil ? "" : lastAttempt + " ")
+                + "What is left is due, and waits for its turn."
         case "sent":
             return
                 "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If a person saw nothing, the device was off until "
@@ -34,9 +37,17 @@ struct MessageStory {
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "empty": return "It had no device token, so there was nothing to send."
         case "partly sent":
-            return "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes."
+            return "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes.\(withdrawn)"
         default: return "None of it was sent."
         }
+    }
+
+    /// What was not sent of a message that was sent in part, besides what failed.
+    private var withdrawn: String {
+        let expired = message.ended.expired
+        let cancelled = message.ended.cancelled
+        return (expired > 0 ? " \(expired.grouped) expired before they were sent." : "")
+            + (cancelled > 0 ? " \(cancelled.grouped) were cancelled before they were sent." : "")
     }
 
     private var lastAttempt: String {

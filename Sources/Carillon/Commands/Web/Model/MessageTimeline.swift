@@ -69,8 +69,12 @@ struct MessageTimeline {
     private var future: [Event] {
         guard message.waiting > 0 else { return [] }
         if let held = message.held {
-            return [Event(at: nil, isNow: true, text: "It waits: \(held.asSentence)", mark: .attention)]
+            return [Event(at: nil, isNow: true, text: "It waits: \(held.asSentence)", mark: .attention)] + due
         }
+        return due
+    }
+
+    private var due: [Event] {
         guard let next = message.nextAttemptAt else { return [] }
         return [Event(at: Moment(next), text: "The next attempt is due.", mark: .attention)]
     }

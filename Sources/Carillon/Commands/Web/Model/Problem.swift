@@ -19,6 +19,8 @@ struct Problem: Sendable, JSONConvertible {
 enum ProblemRules {
     /// A queue whose oldest job is older than this is late.
     static let lateAfter: Int64 = 300
+    /// An app whose pushes all fail is a problem from here on: one or two may be dead tokens.
+    private static let fewFailures: Int64 = 3
     static let longTransaction: Int64 = 600
 
     static func problems(apps: [AppStatus], workers: [WorkerRow], upkeep: Upkeep) -> [Problem] {
@@ -88,13 +90,32 @@ enum ProblemRules {
                 )
             ]
         }
+        return failing(app) + late(app)
+    }
+
+    /// With few pushes no worker pauses the app, so people must be told.
+    private static func failing(_ app: AppStatus) -> [Problem] {
+        guard app.sentLastHour == 0, app.failedLastHour >= fewFailures else { return [] }
+        return [
+            Problem(
+                severity: .critical,
+                sentence:
+                    "No push of \(app.name) was sent in the last hour: \(Quantity.short(app.failedLastHour)) failed"
+                    + (app.failureReason.map { ", mostly as \($0)." } ?? "."),
+                remedy: app.failureReason.map { ReasonSentence.text(for: $0) } ?? "Look at its failures.",
+                link: Link("failures", query: ["app": app.name])
+            )
+        ]
+    }
+
+    private static func late(_ app: AppStatus) -> [Problem] {
         guard let age = app.oldestAge, age >= lateAfter else { return [] }
         return [
             Problem(
                 severity: .warning,
                 sentence: "The oldest ready job of \(app.name) has waited for \(Quantity.age(age)).",
                 remedy: "Start more workers, or raise --connections or the app's max_rate.",
-                link: link
+                link: Link("apps", app.name)
             )
         ]
     }

@@ -57,7 +57,11 @@ struct AppPageView: PageView {
                 note: app.failureReason.map { "mostly \($0)" },
                 mark: app.failedLastHour > 0 ? .bad : .quiet
             ),
-            .init("Ready", Quantity.short(app.depth), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
+            .init(
+                "Ready",
+                Quantity.estimated(app.depth, bound: app.countLimit),
+                note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }
+            ),
             .init(
                 "Scheduled",
                 Quantity.bounded(app.scheduled, bound: app.countLimit),

@@ -11,7 +11,7 @@ struct AppTable {
             apps,
             .text("App") { app in HTML(.a, .href(Link("apps", app.name))) { app.name } },
             .text("State") { $0.state.mark.html($0.state.rawValue) },
-            .number("Ready") { Quantity.short($0.depth) },
+            .number("Ready") { Quantity.estimated($0.depth, bound: $0.countLimit) },
             .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
             .number("Scheduled") { Quantity.bounded($0.scheduled, bound: $0.countLimit) },
             .number("In flight") { Int($0.inFlight).grouped },

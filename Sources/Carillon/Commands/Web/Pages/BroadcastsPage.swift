@@ -10,7 +10,7 @@ struct BroadcastsQuery {
         "web_broadcasts",
         """
         SELECT b.id, a.name AS app, b.reference, b.jobs, b.tokens, b.created_at, b.cancelled_at, p.sent, p.failed, p.expired,
-            p.cancelled, p.remaining, p.finished_at, extract(epoch FROM now() - b.created_at)::float8 AS elapsed
+            p.cancelled, p.remaining, p.finished_at, a.max_rate, extract(epoch FROM now() - b.created_at)::float8 AS elapsed
         FROM (
             SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs
             FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT \(count)) b) b
@@ -42,6 +42,8 @@ struct BroadcastRow: RowReadable, JSONConvertible {
     let finishedAt: Moment?
     /// Seconds since it was enqueued.
     let elapsed: Double
+    /// The limit of its app.
+    let maxRate: Int64?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         id = try rows.int64(row, "id")
@@ -57,14 +59,15 @@ struct BroadcastRow: RowReadable, JSONConvertible {
         remaining = try rows.int64(row, "remaining")
         finishedAt = try rows.timestampIfPresent(row, "finished_at").map(Moment.init)
         elapsed = try rows.double(row, "elapsed")
+        maxRate = try rows.int64IfPresent(row, "max_rate")
     }
 
     var ended: Int64 { tokens - remaining }
 
-    /// Pushes a second since it was enqueued.
-    var rate: Double { elapsed > 0 ? Double(ended) / elapsed : 0 }
+    /// Pushes a second since it was enqueued, and no more than the app may send now.
+    var rate: Double { min(elapsed > 0 ? Double(ended) / elapsed : 0, maxRate.map(Double.init) ?? .infinity) }
 
-    /// Seconds until it ends, at the rate so far; nil: it has ended, or has not begun.
+    /// Seconds until it ends, at that rate; nil: it has ended, or has not begun.
     var timeLeft: Int64? {
         guard remaining > 0, rate > 0 else { return nil }
         let seconds = Double(remaining) / rate
@@ -76,13 +79,18 @@ struct BroadcastRow: RowReadable, JSONConvertible {
         return remaining > 0 ? "under way" : "ended"
     }
 
+    var mark: StateMark {
+        if remaining > 0 { return .attention }
+        return failed > 0 || cancelledAt != nil ? .quiet : .good
+    }
+
     var json: JSONValue {
         [
             "id": id, "app": app, "reference": reference, "state": state, "tokens": tokens, "sent": sent,
             "failed": failed,
             "expired": expired, "cancelled": cancelled, "remaining": remaining, "created_at": createdAt,
             "cancelled_at": cancelledAt, "finished_at": finishedAt,
-            "seconds_left": timeLeft,
+            "per_second": remaining > 0 ? rate : nil, "seconds_left": timeLeft,
         ]
     }
 }
@@ -110,9 +118,7 @@ struct BroadcastsView: PageView {
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Reference") { HTML($0.reference ?? "–") },
                 .text("Progress") { Self.progress($0) },
-                .text("State") { row in
-                    (row.remaining > 0 ? StateMark.attention : row.failed > 0 ? .quiet : .good).html(row.state)
-                },
+                .text("State") { $0.mark.html($0.state) },
                 .text("Cancel") { row in
                     guard viewer.mayChange, row.remaining > 0, row.cancelledAt == nil else { return HTML("–") }
                     return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
@@ -130,14 +136,15 @@ struct BroadcastsView: PageView {
         }
     }
 
-    private static func progress(_ row: BroadcastRow) -> HTML {
+    @HTMLBuilder private static func progress(_ row: BroadcastRow) -> HTML {
         let percent = row.tokens > 0 ? Int(Double(row.ended) / Double(row.tokens) * 100) : 100
-        return HTML(
+        HTML(
             .progress,
             Attribute(.max, 100),
             Attribute(.value, percent),
             Attribute(.ariaLabel, "\(percent) percent of message \(row.id)")
         ) { "\(percent) %" }
+        " \(percent) %"
     }
 
     var json: JSONValue { ["broadcasts": broadcasts] }

@@ -83,6 +83,11 @@ struct FindView: PageView {
         HTML(.section, .class("trouble")) {
             HTML(.h2) { "Nothing is known of this" }
             HTML(.ul) {
+                if wanted.contains("…") {
+                    HTML(.li) {
+                        "A device token is found by all its digits only. Pages show it shortened, as a link to what is known of it."
+                    }
+                }
                 HTML(.li) {
                     "Was the transaction that enqueued it committed? If it rolled back, there never was a message."
                 }

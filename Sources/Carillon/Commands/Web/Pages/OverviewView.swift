@@ -33,6 +33,7 @@ struct OverviewView: PageView {
     var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
     var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
     var workersAlive: Int { workers.count(where: \.isAlive) }
+    private var hasEstimates: Bool { apps.contains { $0.depth > $0.countLimit } }
     private var hasUncounted: Bool { apps.contains(where: \.hasMoreScheduled) }
     private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
     private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
@@ -54,7 +55,7 @@ struct OverviewView: PageView {
             ),
             .init(
                 "Ready",
-                Quantity.short(depth),
+                (hasEstimates ? "about " : "") + Quantity.short(depth),
                 note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
                 mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
             ),
@@ -119,7 +120,7 @@ struct OverviewView: PageView {
         [
             "problems": problems,
             "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
-            "scheduled": scheduled,
+            "ready_is_estimated": hasEstimates, "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
             "workers_alive": workersAlive, "latency": latency, "activity": buckets, "apps": busiest,
         ]
