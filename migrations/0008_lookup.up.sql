@@ -182,4 +182,23 @@ BEGIN
 END
 $$;
 
+-- The ids that a message of an app has in failures: its own, and those of the jobs with failures if it was cut. Of each kind `most`,
+-- because a message may have ten thousand jobs.
+CREATE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT failed_parts.id
+    UNION
+    (SELECT r.message_id FROM carillon.results r
+    WHERE r.broadcast_id = failed_parts.id AND r.app_id = failed_parts.app_id AND r.failed > 0 LIMIT most)
+    UNION
+    (SELECT u.message_id FROM carillon.unfinished u
+    WHERE u.broadcast_id = failed_parts.id AND u.app_id = failed_parts.app_id AND u.failed > 0 LIMIT most)
+    UNION
+    -- Failures that are the only record of a job: see end_unrecorded().
+    SELECT few.message_id FROM (
+        SELECT f.message_id FROM carillon.failures f
+        WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
+$$;
+COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'lookup');

@@ -259,13 +259,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
         UNION ALL
         (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
-        FROM target t JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = message_contents.id
+        FROM target t CROSS JOIN LATERAL carillon.failed_parts(t.id, message_contents.id, 1000) p
+        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
         ORDER BY f.failed_at DESC LIMIT 1)
-        UNION ALL
-        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
-        FROM target t CROSS JOIN LATERAL (SELECT n.message_id FROM carillon.failures n
-            WHERE n.app_id = t.id AND n.broadcast_id = message_contents.id LIMIT 1) n
-        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = n.message_id LIMIT 1)
     )
     SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
         coalesce(k.payloads[p.place], k.payload)::text

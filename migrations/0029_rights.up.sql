@@ -85,7 +85,7 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.scheduled_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token,
+    carillon.failed_parts, carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token,
     carillon.next_due, carillon.token_counts, carillon.feedback_schedule,
     carillon.newest_activities
 TO carillon_reader;

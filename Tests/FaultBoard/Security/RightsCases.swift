@@ -71,7 +71,7 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
-            "message_parts",
+            "message_parts", "failed_parts",
             "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
             "newest_activities",
         ],

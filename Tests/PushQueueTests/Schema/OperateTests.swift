@@ -280,6 +280,22 @@ import Testing
         }
     }
 
+    @Test func `what a split message says is found by the failures of any of its jobs`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed)
+                VALUES (1, 1, 1, 10, 0), (2, 1, 1, 9, 1), (3, 2, 1, 9, 1);
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (2, 1, 'aa', 500, 'InternalServerError');
+                INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+                VALUES (2, 1, 1, '{"aps":{"alert":"a"}}', 'alert', 'retry'), (3, 2, 1, '{"aps":{"alert":"b"}}', 'alert', 'retry')
+                """
+            )
+            let call = "SELECT payload FROM carillon.message_contents(1, 'demo')"
+            #expect(try await database.rows(call) == [#"("{""aps"":{""alert"":""a""}}")"#])
+        }
+    }
+
     @Test func `the next jobs, the tokens of each kind and the next pass are found for a reader`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(

@@ -108,6 +108,23 @@ import Testing
         }
     }
 
+    @Test func `of a message that was split, each failure is shown once, those of its first job too`() async throws {
+        try await withReader { shop, client, _, _ in
+            let id = try await shop.database.number(
+                """
+                SELECT carillon.enqueue('shop',
+                    array_agg(rpad(CASE n % 1000 WHEN 1 THEN 'bad' ELSE 'a00' END || lpad(n::text, 5, '0'), 64, '0')),
+                    alert => 'hi') FROM generate_series(1, 2000) n
+                """
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            let page = await client.get("/messages/\(id)", json: true).body
+            #expect(page.matches(of: /"failed_at"/).count == 2, "\(page)")
+            let story = try Client.read(await client.get("/messages/\(id)"), "message").text
+            #expect(story.contains("2 pushes failed as 400 BadDeviceToken."), "\(story)")
+        }
+    }
+
     @Test func `rows that have one time are on one page after another`() async throws {
         try await withReader { shop, client, _, _ in
             try await shop.database.run(

@@ -5,6 +5,8 @@ struct MessageQuery {
     static let failureLimit = 200
     /// So many failures of a message are looked at: a broadcast may have a million.
     static let failureDepth = 2_000
+    /// Of so many of its jobs, if it was split.
+    private static let jobDepth = 1_000
     /// How many rows of each lane are read for a retry that is due, which no index finds.
     static let retryDepth = 1_000
 
@@ -24,16 +26,16 @@ struct MessageQuery {
         ORDER BY p.claimed_at LIMIT 50
         """
     )
+    /// $1: the id of the whole message; $2: the name of its app, null if that is gone.
     private static let failures = Statement(
         "web_message_failures",
         """
         SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
-        FROM (
-            (SELECT f.* FROM carillon.failures f WHERE f.message_id = $1 LIMIT \(failureDepth))
-            UNION ALL
-            (SELECT f.* FROM carillon.failures f WHERE f.broadcast_id = $1 LIMIT \(failureDepth))
-        ) f
-        WHERE $2 IS NULL OR f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2)
+        FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
+            SELECT f.* FROM carillon.failed_parts(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
+                SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
+                LIMIT \(failureDepth)) f
+            LIMIT \(failureDepth)) f
         ORDER BY f.failed_at DESC, f.token LIMIT \(failureLimit)
         """
     )
