@@ -67,8 +67,14 @@ struct MessageProgress: RowReadable {
     /// For example "1 sent, 2 failed".
     var counts: String {
         let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
-        return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
-            + (wasSuperseded ? " (a newer push replaced \(ended.cancelled == 1 ? "it" : "them"))" : "")
+        return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ") + replaced
+    }
+
+    /// What has ended and was not sent, for example "2 failed, 1 expired".
+    var unsent: String { ended.unsentTexts.joined(separator: ", ") + replaced }
+
+    private var replaced: String {
+        wasSuperseded ? " (a newer push replaced \(ended.cancelled == 1 ? "it" : "them"))" : ""
     }
 
     /// Updates of it were not sent because newer ones were due.

@@ -309,7 +309,7 @@ struct BrowserTests {
             #expect(try await browser.value("return document.activeElement.name") == "\"q\"")
             try await browser.press("order 7\u{E007}")
             try await browser.loop.eventually("the message is found") {
-                try await browser.sight.contains("APNs accepted 1 of 3 pushes.")
+                try await browser.sight.contains("APNs accepted 1 of 3 pushes;")
             }
             // The first stop of the tab key leads past the navigation.
             try await browser.open(root + "/")

@@ -83,7 +83,7 @@ import Testing
             #expect(try await shop.run("worker", "--once").status == 0)
             let page = try Client.read(await client.get("/messages/\(id)"), "message").text
             for expected in [
-                "APNs accepted 1 of 3 pushes.",
+                "APNs accepted 1 of 3 pushes; 2 failed.",
                 "1 push failed as 410 Unregistered. The app was removed from the device",
                 "1 push failed as 400 BadDeviceToken.", "carillon app set shop --environment NAME",
                 "Attempt 1 to dead0000…0000 failed: 410 Unregistered.", "2023-11-14 22:13:20 UTC",
@@ -122,6 +122,25 @@ import Testing
             #expect(page.matches(of: /"failed_at"/).count == 2, "\(page)")
             let story = try Client.read(await client.get("/messages/\(id)"), "message").text
             #expect(story.contains("2 pushes failed as 400 BadDeviceToken."), "\(story)")
+        }
+    }
+
+    @Test func `a message that was sent in part says what became of the rest`() async throws {
+        try await withReader { shop, client, _, _ in
+            try await shop.database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled, last_reason)
+                VALUES (1, 1, 1, 2, 1, 1, NULL), (2, 1, 1, 0, 0, 1, 'Superseded'), (3, 1, 0, 250, 0, 0, NULL);
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+                SELECT 3, 1, lpad(to_hex(n), 64, '0'), 400, 'BadDeviceToken' FROM generate_series(1, 250) n
+                """
+            )
+            func story(_ id: Int) async throws -> String {
+                try Client.read(await client.get("/messages/\(id)"), "message").text
+            }
+            #expect(try await story(1).contains("APNs accepted 1 of 5 pushes; 2 failed, 1 expired, 1 cancelled."))
+            #expect(try await story(2).contains("APNs accepted 1 of 2 pushes; 1 cancelled (a newer push replaced it)."))
+            #expect(try await story(3).contains("Of the failures below: 200 pushes failed as 400 BadDeviceToken."))
         }
     }
 

@@ -37,17 +37,10 @@ struct MessageStory {
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "empty": return "It had no device token, so there was nothing to send."
         case "partly sent":
-            return "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes.\(withdrawn)"
+            return
+                "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes; \(message.unsent)."
         default: return "None of it was sent."
         }
-    }
-
-    /// What was not sent of a message that was sent in part, besides what failed.
-    private var withdrawn: String {
-        let expired = message.ended.expired
-        let cancelled = message.ended.cancelled
-        return (expired > 0 ? " \(expired.grouped) expired before they were sent." : "")
-            + (cancelled > 0 ? " \(cancelled.grouped) were cancelled before they were sent." : "")
     }
 
     private var lastAttempt: String {
@@ -56,15 +49,16 @@ struct MessageStory {
         return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
     }
 
-    /// Each reason of the failures that are known, the most frequent first.
+    /// Each reason of the failures that the page lists, the most frequent first.
     private var reasons: [String] {
+        let scope = failures.count < message.ended.failed ? "Of the failures below: " : ""
         let counts = failures.reduce(into: [String: Int64]()) { $0[$1.answer, default: 0] += 1 }
         let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return order.prefix(5).map { answer, count in
             let reason = String(answer.split(separator: " ").last ?? "")
             let remedy = message.app.flatMap { FailureRemedy.sentence(for: reason, of: $0) }.map { " " + $0 } ?? ""
             return
-                "\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"
+                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"
         }
     }
 
