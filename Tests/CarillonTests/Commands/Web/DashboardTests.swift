@@ -259,12 +259,11 @@ import Testing
                     await client.post("/login", "password=x", headers: "Content-Type: text/plain\r\n").status == "404"
                 )
                 #expect(await client.post("/", "").status == "405")
-                let huge = await TestClient.ask(
+                let huge = await TestClient.exchange(
                     client.port,
-                    "POST /",
-                    headers: "Host: localhost\r\nContent-Length: 99999999\r\n"
+                    "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\nConnection: close\r\n\r\n"
                 )
-                #expect(huge.hasPrefix("HTTP/1.1 413 ") || huge.hasPrefix("HTTP/1.1 4"))
+                #expect(huge.hasPrefix("HTTP/1.1 413 "), "\(huge)")
                 let foreign = "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
                 #expect(await TestClient.exchange(client.port, foreign).hasPrefix("HTTP/1.1 403 "))
                 // An unfinished request holds nothing up.
