@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPushQueue
+import CarillonWeb
 import Synchronization
 
 /// Warnings that a client can cause at every request. Each is logged at once and then once a minute, with the number of times since.
@@ -18,5 +19,15 @@ final class ClientWarnings: Sendable {
             return log.write(.debug, message, fields)
         }
         log.write(.warning, message, fields + (times > 1 ? [("times", times)] : []))
+    }
+
+    /// What a server has done to protect itself from its clients.
+    func tell(_ event: WebEvent) {
+        switch event {
+        case .idleConnectionClosed:
+            warn("Too many connections are open.", "reason", "idle ones are closed for new ones")
+        case .allConnectionsBusy: warn("Too many requests are under way.", "reason", "further clients wait")
+        case .bodyRefused: warn("Requests are refused.", "reason", "they are too large")
+        }
     }
 }

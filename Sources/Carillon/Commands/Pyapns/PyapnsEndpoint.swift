@@ -23,7 +23,7 @@ struct PyapnsEndpoint: Sendable {
             limits: limits,
             admission: { refusal(of: $0) },
             refusing: Self.refusing,
-            observer: { [log] in log.tell($0) },
+            observer: { [log] in log.warnings.tell($0) },
             routes: Self.paths.map { path in
                 Route(.post, path) { request in
                     Self.response(await service.answer(request.body))

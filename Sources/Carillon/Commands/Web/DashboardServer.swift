@@ -20,7 +20,7 @@ struct DashboardServer: Sendable {
             limits: limits,
             admission: { refusal(of: $0) },
             refusing: ProblemDocument.writing,
-            observer: { log.tell($0) },
+            observer: { log.warnings.tell($0) },
             routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access, log: log).routes
                 + Assets.all.map(\.route) + [Route(.get, "/live") { await live.answer($0) }]
         )

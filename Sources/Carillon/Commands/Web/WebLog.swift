@@ -3,7 +3,7 @@ import CarillonWeb
 /// The log of the dashboard.
 struct WebLog: Sendable {
     private let log: Log
-    private let warnings: ClientWarnings
+    let warnings: ClientWarnings
 
     init(_ log: Log) {
         self.log = log
@@ -40,15 +40,6 @@ struct WebLog: Sendable {
     func changeFailed(_ request: Request, _ error: CommandError) { fail("Changes fail.", request, error) }
 
     func postFailed(_ request: Request, _ error: CommandError) { fail("Messages cannot be enqueued.", request, error) }
-
-    func tell(_ event: WebEvent) {
-        switch event {
-        case .idleConnectionClosed:
-            warnings.warn("Too many connections are open.", "reason", "idle ones are closed for new ones")
-        case .allConnectionsBusy: warnings.warn("Too many requests are under way.", "reason", "further clients wait")
-        case .bodyRefused: warnings.warn("Requests are refused.", "reason", "they are too large")
-        }
-    }
 
     private func fail(_ message: String, _ request: Request, _ error: CommandError) {
         // The server has stopped, and with it what the request waited for.
