@@ -43,9 +43,10 @@ struct ProxyTrust: Sendable {
 
     /// Nil: the proxy names nobody. A proxy that adds its header to one of the client leaves both, so of two neither is believed.
     func user(of request: Request) -> String? {
-        let wanted = header.lowercased()
-        let names = request.headers.filter { $0.name.lowercased() == wanted }
-        guard names.count == 1, let name = names.first?.value, !name.isEmpty, name.utf8.count <= 255 else { return nil }
+        guard !request.hasSeveral(header), let name = request.header(header), !name.isEmpty, name.utf8.count <= 255
+        else {
+            return nil
+        }
         return name
     }
 
