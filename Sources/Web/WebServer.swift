@@ -13,7 +13,7 @@ package final class WebServer: Sendable {
     private let running = Mutex<Running?>(nil)
 
     private struct Running {
-        /// Safe, because only `stop` uses it, with the lock held.
+        /// Safe, because it is used with the lock held only, and `stop` removes it there.
         nonisolated(unsafe) let daemon: OpaquePointer
         let port: UInt16
     }
