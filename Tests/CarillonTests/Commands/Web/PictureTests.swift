@@ -70,23 +70,18 @@ struct PictureTests {
         try await browser.open(root + "/apps/weather")
         try await browser.type("the forecast was wrong", into: "input[name=reason]")
         try await browser.click("form[action='/apps/weather/pause'] button")
-        try await see("The app is paused", browser)
+        try await browser.see("The app is paused")
         try await browser.click("form[action='/apps/weather/resume'] button")
-        try await see("The app sends again", browser)
+        try await browser.see("The app sends again")
         try await browser.open(root + "/apps/shop")
         try await browser.type("500", into: "input[name=max_rate]")
         try await browser.click("form[action='/apps/shop/limits'] button")
-        try await see("The limits are set", browser)
+        try await browser.see("The limits are set")
     }
 
     private static func preview(_ browser: WebDriver) async throws {
         try await browser.type("9f1c2ab7" + String(repeating: "0", count: 56), into: "input[name=token]")
         try await browser.click("button[name=preview]")
-        try await see("What goes out", browser)
-    }
-
-    /// A click does not wait for the page that it leads to.
-    private static func see(_ text: String, _ browser: WebDriver) async throws {
-        try await browser.loop.eventually(text) { try await browser.sight.contains(text) }
+        try await browser.see("What goes out")
     }
 }
