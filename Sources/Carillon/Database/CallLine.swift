@@ -21,8 +21,8 @@ struct CallLine<Call> {
     /// The call whose turn it was has ended.
     ///
     /// - Returns: the call whose turn is next, and those before it that have waited too long.
-    mutating func ended(at now: MonotonicInstant, patience: Duration) -> (next: Call?, late: [Call]) {
-        let late = waiting.prefix { now - $0.since >= patience }.map { $0.call }
+    mutating func ended(at now: MonotonicInstant, longestWait: Duration) -> (next: Call?, late: [Call]) {
+        let late = waiting.prefix { now - $0.since >= longestWait }.map { $0.call }
         waiting.removeFirst(late.count)
         isBusy = !waiting.isEmpty
         return (isBusy ? waiting.removeFirst().call : nil, late)

@@ -14,7 +14,7 @@ actor ServiceDatabase {
         var isReading = false
         /// One call at a time is sent on each connection, and one that has waited this long for its turn fails. Nil: a call is
         /// sent at once, and PostgreSQL does it after those before it.
-        var patience: Duration?
+        var longestWait: Duration?
     }
 
     private struct Line {
@@ -98,7 +98,7 @@ actor ServiceDatabase {
     // MARK: Turns
 
     private func takeTurn(_ place: Int) async throws {
-        guard lines[place].group.patience != nil else { return }
+        guard lines[place].group.longestWait != nil else { return }
         let isTurn = await withCheckedContinuation { call in
             if lines[place].turns.came(call, at: .now) { call.resume(returning: true) }
         }
@@ -111,8 +111,8 @@ actor ServiceDatabase {
     }
 
     private func endTurn(_ place: Int) {
-        guard let patience = lines[place].group.patience else { return }
-        let (next, late) = lines[place].turns.ended(at: .now, patience: patience)
+        guard let longestWait = lines[place].group.longestWait else { return }
+        let (next, late) = lines[place].turns.ended(at: .now, longestWait: longestWait)
         for call in late { call.resume(returning: false) }
         next?.resume(returning: true)
     }

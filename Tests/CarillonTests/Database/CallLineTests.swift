@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CallLineTests {
     private static let start = MonotonicInstant.now
-    private static let patience = Duration.seconds(5)
+    private static let longestWait = Duration.seconds(5)
 
     private static func at(_ seconds: Int) -> MonotonicInstant { start + .seconds(seconds) }
 
@@ -19,10 +19,10 @@ import Testing
         let first = Self.come(1...4, to: &line)
         #expect(first == [1])
         for call in 2...4 {
-            let (next, late) = line.ended(at: Self.start, patience: Self.patience)
+            let (next, late) = line.ended(at: Self.start, longestWait: Self.longestWait)
             #expect(next == call && late.isEmpty)
         }
-        let (none, _) = line.ended(at: Self.start, patience: Self.patience)
+        let (none, _) = line.ended(at: Self.start, longestWait: Self.longestWait)
         let again = Self.come(5...6, to: &line)
         #expect(none == nil && again == [5])
     }
@@ -32,9 +32,9 @@ import Testing
         var atOnce = Self.come(1...40, to: &line)
         atOnce += Self.come(41...41, to: &line, at: 1) + Self.come(42...42, to: &line, at: 2)
         #expect(atOnce == [1])
-        let (next, late) = line.ended(at: Self.at(5), patience: Self.patience)
+        let (next, late) = line.ended(at: Self.at(5), longestWait: Self.longestWait)
         #expect(next == 41 && late == Array(2...40))
-        let (last, later) = line.ended(at: Self.at(7), patience: Self.patience)
+        let (last, later) = line.ended(at: Self.at(7), longestWait: Self.longestWait)
         #expect(last == nil && later == [42])
         let again = Self.come(43...43, to: &line, at: 7)
         #expect(again == [43])
@@ -45,7 +45,7 @@ import Testing
         _ = Self.come(1...3, to: &line)
         let left = line.closed()
         #expect(left == [2, 3])
-        let (next, late) = line.ended(at: Self.at(100), patience: Self.patience)
+        let (next, late) = line.ended(at: Self.at(100), longestWait: Self.longestWait)
         #expect(next == nil && late.isEmpty)
     }
 }

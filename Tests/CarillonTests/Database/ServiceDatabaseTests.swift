@@ -14,7 +14,7 @@ import Testing
 
     /// A call on the only connection waits for a lock until its time limit, and another one comes meanwhile.
     private func call(
-        behindSlow patience: Duration?,
+        behindSlow longestWait: Duration?,
         _ body: (TestDatabase, Result<Void, any Error>) async throws -> Void
     ) async throws {
         try await TestDatabase.with(.nothing) { database in
@@ -23,7 +23,7 @@ import Testing
                     name: "one",
                     connections: 1,
                     settings: ["lock_timeout": "3s"],
-                    patience: patience
+                    longestWait: longestWait
                 )
                 let stream = TextStream(descriptor: 2, environment: [:])
                 let log = Log(stream: stream, format: .json, threshold: .error, redactor: Redactor())
@@ -60,8 +60,8 @@ import Testing
     }
 
     @Test(arguments: [nil, .seconds(60)] as [Duration?])
-    func `without a limit, or within it, a call is done after those before it`(patience: Duration?) async throws {
-        try await call(behindSlow: patience) { database, second async throws in
+    func `without a limit, or within it, a call is done after those before it`(longestWait: Duration?) async throws {
+        try await call(behindSlow: longestWait) { database, second async throws in
             try second.get()
             #expect(try await database.number("SELECT count(*) FROM done") == 1)
         }

@@ -12,7 +12,7 @@ struct WebDatabase: Sendable {
             "lock_timeout": "1s", "statement_timeout": "5s", "default_transaction_read_only": "on",
         ]),
         isReading: true,
-        patience: .seconds(5)
+        longestWait: .seconds(5)
     )
     private static let changing = ServiceDatabase.Group(
         name: "changing",
@@ -20,7 +20,7 @@ struct WebDatabase: Sendable {
         settings: DatabaseScope.settings.with([
             "lock_timeout": "3s", "statement_timeout": "20s", "carillon.source": "dashboard",
         ]),
-        patience: .seconds(10)
+        longestWait: .seconds(10)
     )
 
     private let service: ServiceDatabase
