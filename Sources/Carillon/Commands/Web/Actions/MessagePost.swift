@@ -67,7 +67,7 @@ struct MessagePost: Sendable {
                 detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
             )
         }
-        // PostgreSQL may log the parameters of a statement, and nobody can use the digest instead of the token.
+        // PostgreSQL may log the parameters of a statement. A request with the digest instead of the token is refused.
         let digest = Digest.sha256(Array(token.utf8).span.bytes).hexadecimal
         return try await database.change(Self.statement, Parameters(digest, body, key)) { rows in
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
