@@ -22,18 +22,18 @@ package struct TokenStore: Sendable {
         _ = try await connection.query(TokenStatements.app, Parameters(app)) { rows in try rows.int32(0, 0) }
     }
 
-    /// Writes the batch in one transaction. Writing it again changes nothing.
+    /// Writes a batch in one transaction. Writing it again changes nothing.
     ///
     /// The newest registration of a token wins, in the batch or in the database. One without an owner keeps the known
     /// owner.
-    package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
+    package func write(_ tokens: SortedTokens, to app: String) async throws -> Change {
         let connection = self.connection
-        let newest = batch.newest()
+        let count = tokens.lines.count
         return try await connection.transaction {
             try await connection.script(TokenStatements.table)
-            for start in stride(from: 0, to: newest.count, by: Self.rowsAtOnce) {
-                let end = min(start + Self.rowsAtOnce, newest.count)
-                _ = try await connection.copy(TokenStatements.copy, batch.rows(of: newest[start..<end]))
+            for start in stride(from: 0, to: count, by: Self.rowsAtOnce) {
+                let end = min(start + Self.rowsAtOnce, count)
+                _ = try await connection.copy(TokenStatements.copy, tokens.rows(start..<end))
             }
             return try await connection.query(TokenStatements.merge, Parameters(app)) { rows in
                 Change(new: Int(try rows.int64(0, "new")), changed: Int(try rows.int64(0, "changed")))

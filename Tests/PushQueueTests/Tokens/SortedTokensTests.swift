@@ -5,7 +5,7 @@ import Testing
 
 @testable import CarillonPushQueue
 
-@Suite struct TokenBatchTests {
+@Suite struct SortedTokensTests {
     private struct Line: Equatable {
         var token: String
         var lastUpdate: Int64?
@@ -29,11 +29,12 @@ import Testing
                 kind: line.kind
             )
         }
-        return batch.newest().map { line in
+        let sorted = SortedTokens(batch)
+        return sorted.lines.map { line in
             Line(
-                String(decoding: batch.text(line.token), as: UTF8.self),
+                String(decoding: sorted.text(line.token), as: UTF8.self),
                 line.lastUpdate,
-                line.owner.map { String(decoding: batch.text($0), as: UTF8.self) },
+                line.owner.map { String(decoding: sorted.text($0), as: UTF8.self) },
                 line.kind
             )
         }

@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPushQueue
 
-/// Writes the registrations of a file into the database. While one batch is written, the next is read; no more than
+/// Writes the registrations of a file into the database. While one batch is written, the next is read and sorted; no more than
 /// these two are in memory.
 struct TokenImport {
     let source: InputFile
@@ -98,14 +98,14 @@ struct TokenImport {
 
     /// Writes the batch as soon as the one before is written.
     private mutating func write() async throws {
+        let (tokens, count, line, store, app) = (SortedTokens(batch), batch.count, reader.line, self.store, self.app)
+        batch = TokenBatch(now: now)
         try await finishWriting()
-        let (batch, line, store, app) = (self.batch, reader.line, self.store, self.app)
-        self.batch = TokenBatch(now: now)
-        guard batch.count > 0 else {
+        guard count > 0 else {
             tally.line = line
             return
         }
-        writing = Task { Written(change: try await store.write(batch, to: app), count: batch.count, line: line) }
+        writing = Task { Written(change: try await store.write(tokens, to: app), count: count, line: line) }
     }
 
     private mutating func finishWriting() async throws {

@@ -1,0 +1,50 @@
+import CarillonPostgres
+
+/// A batch as PostgreSQL receives it: a line for each token, in the order of the tokens. It is the newest, with the newest owner
+/// and the newest kind that any line of the token has. Of lines with the same time, the last is the newest.
+///
+/// It is sorted here and not by PostgreSQL, which has enough to do. Sort a batch while the one before is written.
+package struct SortedTokens: Sendable {
+    private let texts: [UInt8]
+    private let now: Int64
+    private(set) var lines: [TokenBatch.Line] = []
+
+    package init(_ batch: TokenBatch) {
+        texts = batch.texts
+        now = batch.now
+        let sorted = batch.lines.sorted(by: precedes)
+        lines.reserveCapacity(sorted.count)
+        for line in sorted {
+            if let last = lines.last, last.prefix == line.prefix, text(last.token) == text(line.token) {
+                lines[lines.count - 1].owner = last.owner ?? line.owner
+                lines[lines.count - 1].kind = last.kind ?? line.kind
+            } else {
+                lines.append(line)
+            }
+        }
+    }
+
+    func text(_ range: Range<Int32>) -> ArraySlice<UInt8> { texts[Int(range.lowerBound)..<Int(range.upperBound)] }
+
+    /// Some of them, as the columns of `TokenStatements.table`.
+    func rows(_ range: Range<Int>) -> CopyRows {
+        var rows = CopyRows(capacity: range.count * 128)
+        for line in lines[range] {
+            rows.begin(columns: 4)
+            rows.append(text: text(line.token))
+            rows.append(timestamp: line.lastUpdate)
+            rows.append(text: line.owner.map { text($0) })
+            rows.append(text: line.kind.map { Array($0.rawValue.utf8)[...] })
+        }
+        return rows
+    }
+
+    /// By token, and the newest line of a token first.
+    private func precedes(_ one: TokenBatch.Line, _ other: TokenBatch.Line) -> Bool {
+        if one.prefix != other.prefix { return one.prefix < other.prefix }
+        let (token, otherToken) = (text(one.token), text(other.token))
+        if token != otherToken { return token.lexicographicallyPrecedes(otherToken) }
+        let (time, otherTime) = (one.lastUpdate ?? now, other.lastUpdate ?? now)
+        return time == otherTime ? one.token.lowerBound > other.token.lowerBound : time > otherTime
+    }
+}
