@@ -14,6 +14,8 @@ import Testing
             try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, _ in
                 let foreign = "\(Self.json)Origin: http://elsewhere.example\r\n"
                 let long = String(repeating: "x", count: 300_000)
+                let nested = String(repeating: "[", count: 200_000)
+                let program = "Content-Type: application/json\r\nAuthorization: Bearer x\r\n"
                 let refused: [(DashboardClient.Answer, String)] = [
                     (await client.get("/nothing", json: true), "404"),
                     (await client.get("/apps/none", json: true), "404"),
@@ -27,6 +29,7 @@ import Testing
                     (await client.post("/apps/shop/pause", "", headers: foreign), "403"),
                     (await client.post("/apps/shop/pause", long, headers: Self.json), "413"),
                     (await client.post("/messages", long, headers: "Content-Type: application/json\r\n"), "413"),
+                    (await client.post("/messages", nested, headers: program), "400"),
                     (await client.post("/login", "", headers: Self.json), "400"),
                     (await client.post("/login", "password=wrong", headers: Self.json), "403"),
                 ]

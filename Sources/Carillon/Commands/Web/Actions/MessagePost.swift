@@ -97,6 +97,9 @@ struct MessagePost: Sendable {
         if let error = error as? PostgresError, let state = error.sqlState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
+            if state == SQLState.tooDeep {
+                return Problem(status: 400, detail: "The body is nested too deeply.")
+            }
             if state == SQLState.unknownLogin {
                 log.tokenRefused(request)
                 return Problem(status: 401, detail: detail, hint: hint)
