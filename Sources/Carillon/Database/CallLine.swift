@@ -2,8 +2,8 @@ import CarillonIO
 
 /// Whose turn it is on a connection that does one call at a time, as a value.
 ///
-/// A call that has waited too long loses its turn. Behind slow statements nobody waits for all of them, and PostgreSQL does
-/// nothing for clients that are gone.
+/// A call that has waited too long loses its turn. Otherwise PostgreSQL would run statements for clients that have given up long
+/// ago, while those that still wait wait longer.
 struct CallLine<Call> {
     private var isBusy = false
     private var waiting: [(call: Call, since: MonotonicInstant)] = []
