@@ -98,8 +98,9 @@ import Testing
     @Test func `the right password makes a session, and a wrong one does not`() {
         let access = Self.closed
         #expect(access.viewer(of: Self.request()) == nil)
-        #expect(access.logIn(with: "Password") == .wrong)
-        guard case .accepted(let id) = access.logIn(with: "password") else {
+        let now = MonotonicInstant.now
+        #expect(access.logIn(with: "Password", at: now) == .wrong)
+        guard case .accepted(let id) = access.logIn(with: "password", at: now) else {
             Issue.record("not accepted")
             return
         }
@@ -110,8 +111,8 @@ import Testing
         access.logOut(request)
         #expect(access.viewer(of: request) == nil)
         // One guess was made above.
-        for _ in 1..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong") == .wrong) }
-        #expect(access.logIn(with: "password") == .tooMany)
+        for _ in 1..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong", at: now) == .wrong) }
+        #expect(access.logIn(with: "password", at: now) == .tooMany)
     }
 
     @Test func `the operators' password lets change something, and each viewer has a form token of its own`() throws {

@@ -114,14 +114,14 @@ final class WebAccess: Sendable {
     }
 
     /// - Parameter name: how the person wants to be named in the record of changes.
-    func logIn(with candidate: String, name: String? = nil) -> LogIn {
-        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: .now) }) else { return .tooMany }
+    func logIn(with candidate: String, name: String? = nil, at now: MonotonicInstant = .now) -> LogIn {
+        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: now) }) else { return .tooMany }
         let mayChange = rules.operatorPassword?.matches(candidate) ?? false
         guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
         let id = Self.randomID()
         state.withLock { state in
             state.attempts.succeeded()
-            state.sessions.add(id, name: name, mayChange: mayChange, at: .now)
+            state.sessions.add(id, name: name, mayChange: mayChange, at: now)
         }
         return .accepted(id)
     }
