@@ -140,6 +140,25 @@ COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by a
 COMMENT ON COLUMN carillon.activity.bad_tokens IS 'failed pushes with BadDeviceToken';
 COMMENT ON COLUMN carillon.activity.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
 
+-- A day of many apps and workers is a million rows of activity; of these sums it is some thousands.
+CREATE TABLE carillon.activity_sums (
+    start   timestamptz,
+    app_id  integer,
+    sent    bigint NOT NULL,
+    failed  bigint NOT NULL,
+    expired bigint NOT NULL,
+    retried bigint NOT NULL,
+    PRIMARY KEY (app_id, start)
+);
+COMMENT ON TABLE carillon.activity_sums IS
+    'Sums of activity by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
+COMMENT ON COLUMN carillon.activity_sums.start IS 'when the 20 minutes began';
+COMMENT ON COLUMN carillon.activity_sums.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_sums.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.activity_sums.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.activity_sums.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.activity_sums.retried IS 'attempts that were followed by another';
+
 -- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
 -- an answer.
 CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean

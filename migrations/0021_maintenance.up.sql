@@ -1,5 +1,5 @@
--- Maintenance: makes partitions of history ahead of time, drops those older than the retention, and deletes other old
--- rows.
+-- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums activity, and
+-- deletes other old rows.
 
 -- The state of each step. A step is one transaction or several; one that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
@@ -13,9 +13,10 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
-    ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
-    ('delete broadcasts', 14), ('delete unknown_outcomes', 15), ('delete tokens', 16),
-    ('delete activity_updates', 17), ('delete activity_stamps', 18), ('delete device_slots', 19), ('delete audit', 20);
+    ('delete cancelled', 10), ('sum activity', 11), ('delete activity', 12), ('delete activity_sums', 13),
+    ('delete dedupe', 14), ('delete feedback', 15), ('delete broadcasts', 16), ('delete unknown_outcomes', 17),
+    ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
+    ('delete audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
 COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
@@ -69,6 +70,7 @@ DECLARE
         WHEN 'failed_messages_default' THEN 't.failed_at < $1'
         WHEN 'cancelled' THEN 't.cancelled_at < $1'
         WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'activity_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
         -- Tokens whose activity has ended.
@@ -104,6 +106,29 @@ BEGIN
 END
 $$;
 
+-- Makes the sums of activity that are missing. A worker may write the counts of a minute a little late, so the last two
+-- sums of an app are made again; they never shrink, because old activity is deleted.
+CREATE FUNCTION carillon.sum_activity(OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    size CONSTANT interval := interval '20 minutes';
+    until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
+BEGIN
+    INSERT INTO carillon.activity_sums AS s (start, app_id, sent, failed, expired, retried)
+    SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
+    FROM carillon.apps a CROSS JOIN LATERAL (
+        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.activity_sums s WHERE s.app_id = a.id
+    ) last JOIN carillon.activity t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+    GROUP BY 1, 2
+    ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
+        failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
+        retried = greatest(s.retried, excluded.retried)
+    WHERE excluded.sent > s.sent OR excluded.failed > s.failed OR excluded.expired > s.expired OR excluded.retried > s.retried;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := false;
+END
+$$;
+
 -- Does a part of one step. Returns how many partitions or rows it changed, whether there is more, and the error with
 -- its SQLSTATE. It does nothing while another session is at that step. Runs as its owner, because only the owner of a
 -- table can make or drop its partitions.
@@ -131,6 +156,8 @@ BEGIN
             SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
         ELSIF action = 'drop' THEN
             SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+        ELSIF action = 'sum' THEN
+            SELECT s.* INTO changed, more FROM carillon.sum_activity() AS s;
         ELSE
             SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
         END IF;
@@ -171,7 +198,8 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE carillon.maintain IS
-    'Creates and drops partitions, and deletes what is older than the retention, as workers do every hour: for pg_cron.';
+    'Creates and drops partitions, sums activity, and deletes what is older than the retention, as workers do every hour: '
+    'for pg_cron.';
 
 -- How many rows are in default partitions: counted up to 1,000, and then the planner's estimate.
 CREATE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)

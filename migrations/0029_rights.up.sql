@@ -80,7 +80,7 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
+    carillon.feedback, carillon.activity, carillon.activity_sums, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
     carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;

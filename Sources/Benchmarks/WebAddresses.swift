@@ -65,7 +65,8 @@ struct WebAddresses {
         let news = fill.newsName.replacing(" ", with: "%20")
         let small = fill.smallName.replacing(" ", with: "%20")
         return [
-            "/", "/apps", "/apps/bench", "/apps/bench?over=day", "/apps/\(small)", "/apps/\(news)?over=day",
+            "/", "/?over=day", "/apps", "/apps/bench", "/apps/bench?over=day", "/apps/\(small)",
+            "/apps/\(news)?over=day",
             "/find", "/find?q=\(sent)", "/find?q=\(failed)", "/find?q=order+\(failed)", "/find?q=waiting+\(fill.rows)",
             "/find?q=nothing", "/find?q=\(String(repeating: "ab", count: 32))",
             "/messages/\(sent)", "/messages/\(failed)", "/messages/\(ready)", "/messages/\(inFlight)",

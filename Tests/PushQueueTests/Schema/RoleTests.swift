@@ -195,7 +195,8 @@ import Testing
             [
                 "TABLE carillon.pending", "TABLE carillon.app_status", "TABLE carillon.results",
                 "TABLE carillon.failures",
-                "TABLE carillon.feedback", "TABLE carillon.activity", "TABLE carillon.workers",
+                "TABLE carillon.feedback", "TABLE carillon.activity", "TABLE carillon.activity_sums",
+                "TABLE carillon.workers",
                 "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
                 "TABLE carillon.schema_migrations",
                 "TABLE carillon.maintenance", "SELECT carillon.default_partition_rows()",

@@ -30,7 +30,9 @@ struct Dashboard: Sendable {
 
     private var pages: [Page] {
         [
-            Page("/") { _, _ in try await OverviewQuery(database: database).run() },
+            Page("/") { request, _ in
+                try await OverviewQuery(database: database, span: ActivitySpan(request)).run()
+            },
             Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
             Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
             Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },

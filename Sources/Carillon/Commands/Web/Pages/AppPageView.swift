@@ -69,15 +69,7 @@ struct AppPageView: PageView {
             ),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
-        HTML(.nav, .class("tabs"), Attribute(.ariaLabel, "Time")) {
-            for one in ActivitySpan.allCases {
-                HTML(
-                    .a,
-                    .href(Link("apps", app.name, query: ["over": one == .hour ? nil : one.rawValue])),
-                    Attribute(.ariaCurrent, one == span ? "true" : nil)
-                ) { one.text.asSentence.filter { $0 != "." } }
-            }
-        }
+        span.tabs { Link("apps", app.name, query: ["over": $0]) }
         ActivityChart(buckets: buckets, span: span).html
         if failures.isEmpty {
             HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }

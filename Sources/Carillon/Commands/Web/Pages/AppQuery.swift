@@ -18,14 +18,14 @@ struct AppQuery {
     init(database: WebDatabase, _ request: Request) {
         self.database = database
         name = request.pathParameters["name"] ?? ""
-        span = request.parameter("over").flatMap(ActivitySpan.init) ?? .hour
+        span = ActivitySpan(request)
     }
 
     func run() async throws -> AppPageView {
         let name = name
         async let found = AppStatus.bounded(name, most: 1, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
-        async let buckets = ActivityQuery(database: database).run(app: name, span)
+        async let buckets = ActivityBucket.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
             app: name,
             reason: nil,

@@ -9,15 +9,26 @@ struct OverviewView: PageView {
 
     let apps: [AppStatus]
     let workers: [WorkerRow]
-    let buckets: [ActivityBucket]
+    /// Of the last hour.
+    let minutes: [ActivityBucket]
+    /// Nil: the chart is of the last hour.
+    let day: [ActivityBucket]?
     let problems: [Problem]
     let latency: Latency
 
-    init(apps: [AppStatus], workers: [WorkerRow], buckets: [ActivityBucket], upkeep: Upkeep, latency: Latency) {
+    init(
+        apps: [AppStatus],
+        workers: [WorkerRow],
+        minutes: [ActivityBucket],
+        day: [ActivityBucket]? = nil,
+        upkeep: Upkeep,
+        latency: Latency
+    ) {
         self.latency = latency
         self.apps = apps
         self.workers = workers
-        self.buckets = buckets
+        self.minutes = minutes
+        self.day = day
         problems = ProblemRules.problems(apps: apps, workers: workers, upkeep: upkeep)
     }
 
@@ -25,9 +36,17 @@ struct OverviewView: PageView {
     var section: PageSection { .overview }
     var refreshInterval: Int? { 5 }
 
+    private var span: ActivitySpan { day == nil ? .hour : .day }
+    private var buckets: [ActivityBucket] { day ?? minutes }
+
     /// Of the last minute that is complete.
-    var sentPerSecond: Double { Double(buckets.dropLast().last?.sent ?? 0) / 60 }
-    var failedPerSecond: Double { Double(buckets.dropLast().last.map { $0.failed + $0.expired } ?? 0) / 60 }
+    private func rate(_ count: (ActivityBucket) -> Int64) -> Double {
+        Double(minutes.dropLast().last.map(count) ?? 0) / ActivitySpan.hour.bucketSeconds
+    }
+    var sentPerSecond: Double { rate { $0.sent } }
+    var failedPerSecond: Double { rate { $0.failed + $0.expired } }
+    private var retriedPerSecond: Double { rate { $0.retried } }
+    private var retriedLastHour: Int64 { minutes.reduce(0) { $0 + $1.retried } }
     var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
     private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
     var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
@@ -54,6 +73,12 @@ struct OverviewView: PageView {
                 mark: failedPerSecond > 0 ? .bad : .quiet
             ),
             .init(
+                "Retried a second",
+                Quantity.rate(retriedPerSecond),
+                note: "\(Quantity.short(retriedLastHour)) in the last hour",
+                mark: retriedPerSecond > 0 ? .attention : .quiet
+            ),
+            .init(
                 "Ready",
                 (hasEstimates ? "about " : "") + Quantity.short(depth),
                 note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
@@ -69,7 +94,8 @@ struct OverviewView: PageView {
             )
         ).html
         latencyTiles
-        ActivityChart(buckets: buckets, span: .hour).html
+        span.tabs { Link(query: ["over": $0]) }
+        ActivityChart(buckets: buckets, span: span).html
         if apps.count == Self.most {
             HTML(.p, .class("note")) {
                 "The problems of apps and the counts of ready, scheduled and in flight are those of the first \(Self.most) "
@@ -119,10 +145,12 @@ struct OverviewView: PageView {
     var json: JSONValue {
         [
             "problems": problems,
-            "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond, "ready": depth,
+            "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond,
+            "retried_per_second": retriedPerSecond, "ready": depth,
             "ready_is_estimated": hasEstimates, "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workersAlive, "latency": latency, "activity": buckets, "apps": busiest,
+            "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "activity": buckets,
+            "apps": busiest,
         ]
     }
 }
