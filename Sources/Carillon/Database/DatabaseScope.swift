@@ -3,10 +3,12 @@ import CarillonPostgres
 
 /// A database connection for the duration of one command.
 enum DatabaseScope {
-    /// Overrides the time-outs that a role or a database may set, so that they do not end a command half-way.
+    /// Overrides what a role or a database may set: a time-out would end a command half-way.
     static let settings: SessionSettings = [
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
+        // Compilation would cost more than the statements themselves.
+        "jit": "off",
     ]
 
     /// Where several hosts are given: one that accepts writes, unless the command only reads.
