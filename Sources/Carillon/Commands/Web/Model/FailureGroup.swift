@@ -11,18 +11,27 @@ struct FailureGroup: RowReadable, JSONConvertible {
     static let statement = Statement(
         "web_failure_groups",
         """
-        SELECT f.app, f.reason, f.status, count(*) AS pushes, count(f.requeued_at) AS requeued, max(f.failed_at) AS last_at,
-            bool_or(f.is_bounded) AS is_bounded, $5 AS depth
+        SELECT g.app, g.reason, g.status, sum(g.pushes)::int8 AS pushes, sum(g.requeued)::int8 AS requeued,
+            max(g.last_at) AS last_at, bool_or(g.is_bounded) AS is_bounded, $5 AS depth, max(g.oldest) AS oldest,
+            array_agg(g.ago) AS parts_ago, array_agg(g.pushes) AS part_pushes
         FROM (
-            SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
-                count(*) OVER (PARTITION BY a.id) >= $5 AS is_bounded
-            FROM (\(chosenApps)) a CROSS JOIN LATERAL (
-                SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at FROM carillon.failures f
-                WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
-                ORDER BY f.failed_at DESC LIMIT $5) f
-        ) f
-        WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
-        GROUP BY f.app, f.reason, f.status ORDER BY count(*) DESC, f.app, f.reason LIMIT \(most)
+            SELECT f.app, f.reason, f.status, f.ago, count(*) AS pushes, count(f.requeued_at) AS requeued,
+                max(f.failed_at) AS last_at, bool_or(f.count >= $5) AS is_bounded,
+                max(CASE WHEN f.count >= $5 THEN f.oldest ELSE \(FailureTrend.parts - 1) END) AS oldest
+            FROM (
+                SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at, f.ago,
+                    count(*) OVER (PARTITION BY a.id) AS count, max(f.ago) OVER (PARTITION BY a.id) AS oldest
+                FROM (\(chosenApps)) a CROSS JOIN LATERAL (
+                    SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
+                        floor(greatest(0, extract(epoch FROM now() - f.failed_at) * \(FailureTrend.parts) / $3))::int8 AS ago
+                    FROM carillon.failures f
+                    WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
+                    ORDER BY f.failed_at DESC LIMIT $5) f
+            ) f
+            WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
+            GROUP BY f.app, f.reason, f.status, f.ago
+        ) g
+        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(most)
         """
     )
 
@@ -52,6 +61,7 @@ struct FailureGroup: RowReadable, JSONConvertible {
     let isBounded: Bool
     /// How many were looked at.
     let depth: Int64
+    let trend: FailureTrend
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         app = try rows.string(row, "app")
@@ -62,12 +72,15 @@ struct FailureGroup: RowReadable, JSONConvertible {
         lastAt = Moment(try rows.timestamp(row, "last_at"))
         isBounded = try rows.bool(row, "is_bounded")
         depth = try rows.int64(row, "depth")
+        let ago = try rows.int64s(row, "parts_ago").map { Int($0 ?? 0) }
+        let pushes = try rows.int64s(row, "part_pushes").map { $0 ?? 0 }
+        trend = FailureTrend(zip(ago, pushes).map { ($0, $1) }, oldest: Int(try rows.int64(row, "oldest")))
     }
 
     var json: JSONValue {
         [
             "app": app, "reason": reason, "status": status, "pushes": pushes, "requeued": requeued, "last_at": lastAt,
-            "is_bounded": isBounded, "meaning": ReasonSentence.text(for: reason),
+            "is_bounded": isBounded, "trend": trend, "meaning": ReasonSentence.text(for: reason),
         ]
     }
 }
