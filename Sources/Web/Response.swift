@@ -37,6 +37,11 @@ package struct Response: Sendable {
         Response(status: 303, headers: [("Location", link.text)])
     }
 
+    /// The page has this address, and the request is to be sent there.
+    package static func moved(to link: Link) -> Response {
+        Response(status: 308, headers: [("Location", link.text)])
+    }
+
     package func adding(_ name: String, _ value: String) -> Response {
         var response = self
         response.headers.append((name, value))

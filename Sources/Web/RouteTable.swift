@@ -27,7 +27,20 @@ struct RouteTable: Sendable {
             }
             return .refused(Self.refusal(allowing: entry.handlers))
         }
+        if hasSlashTooMany(method: method, path: path) { return .found(Self.withoutSlash, [:]) }
         return .refused(.unknownPath)
+    }
+
+    /// Whether a page has this address without the slash at its end. The address of a form is never typed.
+    private func hasSlashTooMany(method: String, path: String) -> Bool {
+        guard ["GET", "HEAD"].contains(method), path.hasSuffix("/") else { return false }
+        let shorter = String(path.dropLast())
+        return entries.contains { $0.handlers[.get] != nil && $0.pattern.match(shorter) != nil }
+    }
+
+    private static let withoutSlash: Route.Handler = { request in
+        guard let link = Link(of: request, path: request.path.dropLast()) else { return Refusal.malformed.response }
+        return Response.moved(to: link)
     }
 
     private static func refusal(allowing handlers: [Method: Route.Handler]) -> Refusal {

@@ -25,11 +25,19 @@ package struct Link: Sendable, Equatable {
     /// An address as a client sent it; nil if it is not one of this server's.
     package init?(sent text: String) {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard text.hasPrefix("/"), let query = FormFields.read(parts.count == 2 ? Array(parts[1].utf8) : []) else {
-            return nil
-        }
+        guard let query = FormFields.read(parts.count == 2 ? Array(parts[1].utf8) : []) else { return nil }
+        self.init(sent: parts[0], query: query)
+    }
+
+    /// The address that a request has, or would have with another path; nil if that is not one of this server's.
+    package init?(of request: Request, path: Substring? = nil) {
+        self.init(sent: path ?? request.path[...], query: request.query)
+    }
+
+    private init?(sent text: Substring, query: [(name: String, value: String)]) {
+        guard text.hasPrefix("/") else { return nil }
         var path: [String] = []
-        for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        for segment in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             guard let part = PathSegment.read(segment) else { return nil }
             path.append(part)
         }

@@ -47,6 +47,8 @@ import Testing
 
                 let pages = DashboardClient.pages.map { ($0 == "/" ? "" : $0, "200") }
                 for (path, status) in pages + [("/apps/shop", "200"), ("/apps/none", "404")] {
+                let moved = await client.get(tops[1] + "/?x=1")
+                #expect(moved.status == "308" && moved.header("Location") == tops[1] + "?x=1", "\(moved.head)")
                     let page = await client.get(tops[0] + path)
                     #expect(page.status == status, "\(path): \(page.head)")
                     for (name, attributes) in try DashboardClient.read(page, path).elements {

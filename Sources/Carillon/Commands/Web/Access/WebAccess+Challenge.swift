@@ -11,8 +11,7 @@ extension WebAccess {
             return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
         }
         // The address of a form is not always that of a page.
-        var link = request.method == "POST" ? Link.top() : Link(sent: request.path) ?? Link.top()
-        for (name, value) in request.query { link = link.with(name, value) }
+        let link = request.method == "POST" ? Link.top() : Link(of: request) ?? Link.top()
         return Response.redirect(to: Link.top("login", query: ["next": link.text]))
     }
 }
