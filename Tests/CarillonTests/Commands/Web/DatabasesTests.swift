@@ -38,17 +38,20 @@ import Testing
                 #expect(DashboardClient.isJSON(json))
                 for top in tops { #expect(json.contains("\"see\":\"\(top)\""), "\(json)") }
                 #expect(json.contains("\"overview\":null") && json.contains("news is paused"), "\(json)")
+                let links = json.matches(of: /"see":"([^"]*)"/).map { String($0.output.1) }
+                #expect(links.contains(tops[1] + "/apps/news"), "\(links)")
+                for link in links { #expect(tops.contains { link == $0 || link.hasPrefix($0 + "/") }, "\(link)") }
 
                 #expect(await client.get(tops[0] + "/apps/shop").status == "200")
                 #expect(await client.get(tops[1] + "/apps/shop").status == "404")
                 #expect(await client.get(tops[1] + "/apps/news").status == "200")
                 #expect(await client.get(tops[2]).status == "503")
                 #expect(await client.get("/apps").status == "404")
+                let moved = await client.get(tops[1] + "/?x=1")
+                #expect(moved.status == "308" && moved.header("Location") == tops[1] + "?x=1", "\(moved.head)")
 
                 let pages = DashboardClient.pages.map { ($0 == "/" ? "" : $0, "200") }
                 for (path, status) in pages + [("/apps/shop", "200"), ("/apps/none", "404")] {
-                let moved = await client.get(tops[1] + "/?x=1")
-                #expect(moved.status == "308" && moved.header("Location") == tops[1] + "?x=1", "\(moved.head)")
                     let page = await client.get(tops[0] + path)
                     #expect(page.status == status, "\(path): \(page.head)")
                     for (name, attributes) in try DashboardClient.read(page, path).elements {

@@ -36,7 +36,10 @@ struct DatabasesView: PageView {
         var link: Link { Link.top("databases", name) }
 
         var json: JSONValue {
-            ["database": name, "see": link.text, "error": overview.error, "overview": overview.overview]
+            // The links of the overview lead to pages of this database.
+            Link.$base.withValue(DatabasePlace.one(name).base) {
+                ["database": name, "see": link.text, "error": overview.error, "overview": overview.overview]
+            }
         }
     }
 
