@@ -1,4 +1,4 @@
-DROP FUNCTION carillon.record_of_person, carillon.record_change, carillon.act_as;
+DROP FUNCTION carillon.record_of_person, carillon.record_change, carillon.replaced, carillon.act_as;
 DROP TABLE carillon.audit, carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 

@@ -133,7 +133,7 @@ COMMENT ON COLUMN carillon.audit.login IS 'the login at PostgreSQL';
 COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, worker or SQL';
 COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
 COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
-COMMENT ON COLUMN carillon.audit.details IS 'what was changed: arguments, values before and after, counts';
+COMMENT ON COLUMN carillon.audit.details IS 'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
 
 -- Names the person who makes the changes of this transaction; without a name it stays the one of SET carillon.actor, or the
 -- login.
@@ -143,19 +143,30 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
         nullif(current_setting('carillon.actor', true), ''), session_user), true)
 $$;
 
-CREATE FUNCTION carillon.record_change(action text, app text, details jsonb) RETURNS void
+-- The members that have another value, and each value before. A null is a value: the limit that was none before.
+CREATE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
+    FROM jsonb_object_keys(before || after) AS k(key)
+    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
+$$;
+
+-- Details that are null are left out. What replaced another value is kept with it: see replaced().
+CREATE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
     VALUES (coalesce(nullif(left(btrim(current_setting('carillon.actor', true)), 60), ''), session_user),
-        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app, jsonb_strip_nulls(details))
+        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
+        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
 $$;
 
 -- Records what programs do as well, and often: only if a person does it, whom act_as or SET carillon.actor has named.
-CREATE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb) RETURNS void
+CREATE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.actor', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details);
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+            changed);
     END IF;
 END
 $$;

@@ -243,7 +243,7 @@ CREATE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE F
 -- What of an app is recorded. The rest is written by workers, or derived.
 CREATE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,paused,paused_reason,is_guarded,created_at,updated_at}'::text[]
+    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
         || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
             'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
 $$;
@@ -254,7 +254,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
     after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
-    changed jsonb;
+    changed jsonb := carillon.replaced(before, after);
+    pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
 BEGIN
     IF TG_OP <> 'UPDATE' THEN
         SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
@@ -264,13 +265,12 @@ BEGIN
         RETURN NULL;
     END IF;
     IF OLD.paused <> NEW.paused THEN
-        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name,
-            jsonb_build_object('reason', NEW.paused_reason, 'paused_reason', CASE WHEN OLD.paused THEN OLD.paused_reason END));
+        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name, '{}',
+            (SELECT jsonb_object_agg(v.key, v.value) FROM jsonb_each(changed) v WHERE v.key = ANY (pausing)));
+        changed := changed - pausing;
     END IF;
-    SELECT jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key) INTO changed
-    FROM jsonb_object_keys(before || after) AS k(key) WHERE before -> k.key IS DISTINCT FROM after -> k.key;
-    IF changed IS NOT NULL THEN
-        PERFORM carillon.record_change('set app', NEW.name, changed);
+    IF changed <> '{}' THEN
+        PERFORM carillon.record_change('set app', NEW.name, '{}', changed);
     END IF;
     RETURN NULL;
 END
@@ -278,7 +278,7 @@ $$;
 CREATE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
--- Never what is in a credential.
+-- Never what is in a credential: only which part was replaced.
 CREATE FUNCTION carillon.certificate_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -288,7 +288,15 @@ BEGIN
         PERFORM carillon.record_change(
             CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
             jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
-                'credential_before', CASE WHEN OLD.name <> NEW.name THEN OLD.name END));
+                'team_id', coalesce(NEW.team_id, OLD.team_id), 'replaced', (
+                    SELECT jsonb_agg(p.name) FROM (VALUES
+                        ('certificate', OLD.certificate IS DISTINCT FROM NEW.certificate),
+                        ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
+                        ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
+                    WHERE p.is_other AND TG_OP = 'UPDATE')),
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.replaced(
+                jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
+                jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
     END IF;
     RETURN NULL;
 END

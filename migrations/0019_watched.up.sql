@@ -1,4 +1,84 @@
--- The feedback pass in watched tables: see watch_tokens().
+-- Tables of the application from which feedback passes also delete.
+
+-- Names such a table.
+CREATE FUNCTION carillon.watch_tokens(
+    app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
+    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
+        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
+            watch_tokens.app_column) END;
+    others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
+    before jsonb;
+    after jsonb;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+
+    SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
+    -- Feedback that the table has missed is made up for with the new columns.
+    INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
+    VALUES (watching_app, watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column)
+    ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
+        updated_column = excluded.updated_column, app_column = excluded.app_column, last_error = NULL
+    RETURNING to_jsonb(w) - others INTO after;
+    IF before IS DISTINCT FROM after THEN
+        PERFORM carillon.record_change('watch table', watch_tokens.app, CASE WHEN before IS NULL THEN after ELSE '{}' END
+            || jsonb_build_object('table', watch_tokens.relation), carillon.replaced(before, after));
+    END IF;
+
+    IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
+        OR NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'DELETE')
+        OR NOT (SELECT has_schema_privilege('carillon_reaper', c.relnamespace, 'USAGE')
+            FROM pg_class c WHERE c.oid = watch_tokens.relation)
+    THEN
+        RAISE WARNING 'role carillon_reaper may not delete from % yet', watch_tokens.relation
+            USING HINT = (SELECT format('GRANT USAGE ON SCHEMA %s TO carillon_reaper; GRANT SELECT, DELETE ON %s TO '
+                'carillon_reaper', c.relnamespace::regnamespace, watch_tokens.relation)
+                FROM pg_class c WHERE c.oid = watch_tokens.relation);
+    END IF;
+    IF NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = watch_tokens.relation AND a.attname = watch_tokens.token_column AND i.indpred IS NULL)
+    THEN
+        RAISE WARNING 'no index of % begins with %: each batch of the feedback pass reads the whole table',
+            watch_tokens.relation, quote_ident(watch_tokens.token_column)
+            USING HINT = format('CREATE INDEX CONCURRENTLY ON %s (%I)', watch_tokens.relation, watch_tokens.token_column);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.watch_tokens IS
+    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
+    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
+
+CREATE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
+    refusal carillon.refusal;
+BEGIN
+    IF watching_app IS NULL THEN
+        refusal := carillon.unknown_app(unwatch_tokens.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    DELETE FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
+    IF FOUND THEN
+        PERFORM carillon.record_change('unwatch table', unwatch_tokens.app, jsonb_build_object('table', unwatch_tokens.relation));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from that table.';
+
+-- MARK: The feedback pass in watched tables
 
 -- The search_path of a table's owner, for whom its triggers were written: the setting of the role in this database,
 -- then of the role, then of the database. The table's schema comes last.

@@ -52,7 +52,9 @@ BEGIN
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
         PERFORM carillon.record_of_person('request channel', target.id,
-            jsonb_build_object('reference', reference, 'policy', policy));
+            jsonb_build_object('reference', reference, 'policy', policy), carillon.replaced(
+                jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
+                CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
     END IF;
     RETURN reference;
 END
@@ -167,7 +169,8 @@ BEGIN
         next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
     PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
-        jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id));
+        jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
+            'policy', (answer.known).policy, 'state_before', (answer.known).state));
 END
 $$;
 COMMENT ON FUNCTION carillon.remove_channel IS

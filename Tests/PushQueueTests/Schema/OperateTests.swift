@@ -41,8 +41,16 @@ import Testing
             )
             #expect(
                 try await database.rows(
-                    "SELECT details ->> 'max_rate_before', details ->> 'max_rate' FROM carillon.audit WHERE action = 'set app' ORDER BY id"
-                ) == ["(,50)", "(50,)"]
+                    "SELECT details -> 'max_rate_before', details -> 'max_rate' FROM carillon.audit WHERE action = 'set app' ORDER BY id"
+                ) == ["(null,50)", "(50,null)"]
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT details::text FROM carillon.audit WHERE action IN ('pause', 'resume') ORDER BY id"
+                ) == [
+                    #"("{""paused"": true, ""paused_before"": false, ""paused_reason"": ""too many"", ""paused_reason_before"": null}")"#,
+                    #"("{""paused"": false, ""paused_before"": true, ""paused_reason"": null, ""paused_reason_before"": ""too many""}")"#,
+                ]
             )
         }
     }
@@ -103,11 +111,58 @@ import Testing
                 try await database.rows(
                     "SELECT details FROM carillon.audit WHERE action IN ('pause', 'set app') ORDER BY id"
                 )
-                    == [#"("{""reason"": ""by hand""}")"#, #"("{""gateway"": ""localhost:1"", ""max_rate"": 7}")"#]
+                    == [
+                        #"("{""paused"": true, ""paused_before"": false, ""paused_reason"": ""by hand"", ""paused_reason_before"": null}")"#,
+                        #"("{""gateway"": ""localhost:1"", ""max_rate"": 7, ""gateway_before"": null, ""max_rate_before"": null}")"#,
+                    ]
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT details ->> 'credential', details -> 'replaced' FROM carillon.audit WHERE action = 'replace credential'"
+                ) == [#"(main,"[""certificate"", ""private_key""]")"#]
             )
             #expect(
                 try await database.number("SELECT count(*) FROM carillon.audit WHERE details::text LIKE '%secret%'")
                     == 0
+            )
+        }
+    }
+
+    @Test func `whatever replaces a value is recorded with the value before`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                CREATE TABLE devices (token text PRIMARY KEY, seen timestamptz, since timestamptz, app text);
+                CREATE FUNCTION watch(updated name, app name) RETURNS void LANGUAGE sql AS
+                    $$ SELECT carillon.watch_tokens('demo', 'devices', 'token', updated, app) $$;
+                SELECT watch('seen', NULL); SELECT watch('seen', NULL); SELECT watch('since', 'app');
+                UPDATE carillon.apps SET paused = true; UPDATE carillon.apps SET paused_reason = 'later';
+                UPDATE carillon.apps SET name = 'shop', certificate_id = NULL;
+                UPDATE carillon.certificates SET key_id = 'K', team_id = 'T', private_key = 'a secret', certificate = NULL;
+                UPDATE carillon.certificates SET key_id = 'L';
+                SET carillon.actor = 'anna';
+                SELECT carillon.request_channel('shop', 0, 'match');
+                UPDATE carillon.channels SET state = 'missing', channel_id = 'AAAA';
+                SELECT carillon.request_channel('shop', 1, 'match'), carillon.remove_channel('shop', 'match')
+                """
+            )
+            let found = try await database.rows(
+                "SELECT details FROM carillon.audit WHERE action NOT LIKE 'add %' ORDER BY id"
+            ).map { $0.dropFirst(2).dropLast(2).replacing("\"\"", with: "\"") }
+            #expect(
+                found == [
+                    #"{"table": "public.devices", "token_column": "token", "updated_column": "seen"}"#,
+                    #"{"table": "public.devices", "app_column": "app", "updated_column": "since", "app_column_before": null, "updated_column_before": "seen"}"#,
+                    #"{"paused": true, "paused_before": false}"#,
+                    #"{"paused_reason": "later", "paused_reason_before": null}"#,
+                    #"{"name": "shop", "credential": null, "name_before": "demo", "credential_before": "main"}"#,
+                    #"{"key_id": "K", "team_id": "T", "replaced": ["certificate", "private_key"], "credential": "main", "key_id_before": null, "team_id_before": null}"#,
+                    #"{"key_id": "L", "team_id": "T", "credential": "main", "key_id_before": "K"}"#,
+                    #"{"policy": 0, "reference": "match"}"#,
+                    #"{"state": "requested", "policy": 1, "reference": "match", "channel_id": null, "state_before": "missing", "policy_before": 0, "channel_id_before": "AAAA"}"#,
+                    #"{"policy": 1, "reference": "match", "state_before": "requested"}"#,
+                ],
+                "\(found)"
             )
         }
     }
