@@ -11,7 +11,7 @@ extension Installation {
         )
         let folder = try ScratchFolder()
         let log = try folder.write("log", "")
-        let process = try start(["web", "--http", "127.0.0.1:0", "--local-changes"], as: "dashboard", log: log)
+        let process = try await start(["web", "--http", "127.0.0.1:0", "--local-changes"], as: "dashboard", log: log)
         do {
             try await body(try await port(in: folder))
         } catch {

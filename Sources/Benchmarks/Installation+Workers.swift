@@ -11,13 +11,16 @@ extension Installation {
         return own.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/\(name)"
     }
 
+    /// It ends with this program, even if that is killed.
+    ///
     /// - Parameter log: A file for what it writes on standard error.
-    func start(_ words: [String], as login: String? = nil, log: String? = nil) throws -> ChildProcess {
+    func start(_ words: [String], as login: String? = nil, log: String? = nil) async throws -> ChildProcess {
         let database = url + (login.map { "&user=" + $0 } ?? "")
         var command = ChildProcess.Command(try Self.program("carillon"), words + ["--database", database])
         command.output = .nothing
         command.error = log.map { .file($0) } ?? .nothing
-        return try ChildProcess(command)
+        command.endsWithThread = true
+        return try await Task(executorPreference: loop) { [command] in try ChildProcess(command) }.value
     }
 
     /// Workers for the time of the body. They are drained at the end, unless answers would never come.
@@ -27,7 +30,8 @@ extension Installation {
         drains: Bool = true,
         _ body: ([ChildProcess]) async throws -> Void
     ) async throws {
-        let workers = try (0..<count).map { _ in try start(["worker"] + options) }
+        var workers: [ChildProcess] = []
+        for _ in 0..<count { workers.append(try await start(["worker"] + options)) }
         do {
             try await body(workers)
             for worker in workers where drains {
@@ -44,7 +48,7 @@ extension Installation {
     /// Runs a command of `carillon`; returns how long it took and what it used.
     func run(_ words: [String]) async throws -> (seconds: Double, peakMemory: Int, processorTime: Duration) {
         let start = MonotonicInstant.now
-        let usage = try await end(of: self.start(words))
+        let usage = try await end(of: await self.start(words))
         return (start.age, usage.peakMemory, usage.processorTime)
     }
 

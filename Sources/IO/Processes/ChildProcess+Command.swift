@@ -24,6 +24,9 @@ extension ChildProcess {
         package var user: User?
         /// Detached from our terminal, so that an interrupt typed there reaches only this process.
         package var startsSession = false
+        /// Killed when the thread that starts it ends, and so when this process ends, in any way. Start it on a thread that
+        /// stays, such as that of a loop: threads of the global executor end when they are idle.
+        package var endsWithThread = false
 
         package init(_ program: String, _ arguments: [String] = []) {
             self.program = program
@@ -33,12 +36,13 @@ extension ChildProcess {
 }
 
 extension ChildProcess.Command {
-    /// `posix_spawn` cannot change the user, and changing it after a `fork` is not safe in a process with several threads.
-    /// `setpriv` of util-linux, which every Debian has, changes it and then executes the program.
+    /// `posix_spawn` can change neither the user nor the signal at the end of the parent, and changing them after a `fork` is not
+    /// safe in a process with several threads. `setpriv` of util-linux, which every Debian has, changes them and then executes
+    /// the program.
     private var line: [String] {
-        guard let user else { return [program] + arguments }
-        return ["setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--clear-groups", "--", program]
-            + arguments
+        var privileges = user.map { ["--reuid=\($0.id)", "--regid=\($0.group)", "--clear-groups"] } ?? []
+        if endsWithThread { privileges.append("--pdeathsig=KILL") }
+        return (privileges.isEmpty ? [] : ["setpriv"] + privileges + ["--"]) + [program] + arguments
     }
 
     func spawn() throws(IOError) -> pid_t {

@@ -54,6 +54,21 @@ import Testing
         #expect(try await child.wait(on: TestLoop.shared) == .signal(SIGKILL))
     }
 
+    @Test func `it is killed when the thread that has started it ends, if it is to be`() async throws {
+        let (child, other) = try await TestLoop.with { loop in
+            var command = Self.shell("read -r forever </dev/zero")
+            let free = command
+            command.endsWithThread = true
+            let bound = command
+            return try await Task(executorPreference: loop) {
+                (try ChildProcess(bound), try ChildProcess(free))
+            }.value
+        }
+        defer { other.signal(SIGKILL) }
+        #expect(try await child.wait(on: TestLoop.shared) == .signal(SIGKILL))
+        #expect(other.exitIfEnded() == nil)
+    }
+
     @Test func `its streams, environment and folder are those it was given`() async throws {
         try await TemporaryFolder.with { folder in
             var command = Self.shell("cat; printf '%s %s' \"$GREETING\" \"$(pwd)\"; echo wrong >&2; echo ${HOME-none}")
