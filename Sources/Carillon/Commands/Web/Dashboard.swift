@@ -116,7 +116,7 @@ struct Dashboard: Sendable {
                 return access.challenge(request)
             }
             return await answer(to: request, viewer) {
-                guard viewer.mayChange else { throw PageError.mayNotChange }
+                guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
                 let form = try Form(request)
                 guard access.isForm(form.whole(Viewer.formField), of: viewer) else { throw PageError.foreignForm }
                 return try await change(request, form, viewer)

@@ -10,12 +10,10 @@ struct PageError: Error {
 
     static func badRequest(_ sentence: String) -> PageError { PageError(status: 400, sentence: sentence, hint: nil) }
 
-    static let mayNotChange = PageError(
-        status: 403,
-        sentence: "You may read, but not change anything.",
-        hint:
-            "Log in with the operators' password (--operator-password-file). On the machine itself, --local-changes allows it."
-    )
+    static func mayNotChange(_ viewer: Viewer) -> PageError {
+        PageError(status: 403, sentence: "You may read, but not change anything.", hint: viewer.wayToChange)
+    }
+
     static let foreignForm = PageError(
         status: 403,
         sentence: "This form was not made for you, or is too old. Nothing was changed.",

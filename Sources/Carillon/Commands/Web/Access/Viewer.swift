@@ -5,6 +5,8 @@ struct Viewer: Sendable {
     let mayChange: Bool
     /// Whole device tokens, and what messages say.
     let seesContents: Bool
+    /// How one who may only read gets the right to change something.
+    let wayToChange: String
     /// What each form of the viewer carries, and no other site knows.
     let formToken: String
     /// The value of a cookie to set, with which the form token goes.

@@ -63,7 +63,10 @@ final class WebAccess: Sendable {
             }
         } else if !rules.needsSession {
             guard host.map({ HostName.isLocal(HostName.of($0)) }) ?? true else {
-                return "Without a password, only requests to localhost or 127.0.0.1 are answered."
+                return rules.proxy != nil
+                    ? "Only requests of the trusted proxy, and requests to localhost or 127.0.0.1, are answered. This one comes from "
+                        + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+                    : "Without a password, only requests to localhost or 127.0.0.1 are answered."
             }
         }
         guard request.method == "POST", let origin = request.header("Origin") else { return nil }
@@ -76,12 +79,13 @@ final class WebAccess: Sendable {
     func viewer(of request: Request) -> Viewer? {
         if let proxy = rules.proxy, proxy.isProxy(request) {
             guard let user = proxy.user(of: request) else { return nil }
-            return viewer(named: user, mayChange: proxy.mayChange(user), formToken: formToken("user", user))
+            let formToken = digest("user", user)
+            return viewer(named: user, mayChange: proxy.mayChange(user), isOfProxy: true, formToken: formToken)
         }
         if let id = request.cookie(Self.sessionCookie),
             let session = state.withLock({ $0.sessions.session(id, at: .now) })
         {
-            var viewer = viewer(named: session.name, mayChange: session.mayChange, formToken: formToken("session", id))
+            var viewer = viewer(named: session.name, mayChange: session.mayChange, formToken: digest("session", id))
             viewer.hasSession = true
             viewer.canLogIn = !session.mayChange && rules.operatorPassword != nil
             return viewer
@@ -90,7 +94,7 @@ final class WebAccess: Sendable {
         let known = request.cookie(Self.visitorCookie)
         let visitor = known ?? Self.randomID()
         let mayChange = rules.letsMachineChange
-        var viewer = viewer(named: nil, mayChange: mayChange, formToken: formToken("visitor", visitor))
+        var viewer = viewer(named: nil, mayChange: mayChange, formToken: digest("visitor", visitor))
         viewer.newCookie = known == nil && mayChange ? Self.visitorCookie(visitor, for: request) : nil
         viewer.canLogIn = rules.takesPassword
         return viewer
@@ -99,19 +103,44 @@ final class WebAccess: Sendable {
     /// Why no password lets this request in; nil: one does.
     func reasonAgainstLogin(of request: Request) -> String? {
         guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
+        guard proxy.isProxy(request) else {
+            return "Only users that the trusted proxy names are let in. This request comes from "
+                + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+        }
         return "Only users that the trusted proxy names are let in. "
             + "It must name each in the header \(proxy.header), once."
     }
 
-    private func viewer(named name: String?, mayChange: Bool, formToken: String) -> Viewer {
+    private func viewer(named name: String?, mayChange: Bool, isOfProxy: Bool = false, formToken: String) -> Viewer {
         let seesContents = rules.contents.isGiven(toOneWhoMayChange: mayChange)
-        return Viewer(name: name, mayChange: mayChange, seesContents: seesContents, formToken: formToken)
+        let remedy = remedy(for: name, isOfProxy: isOfProxy)
+        return Viewer(
+            name: name,
+            mayChange: mayChange,
+            seesContents: seesContents,
+            wayToChange: remedy,
+            formToken: formToken
+        )
+    }
+
+    /// How one who may only read gets the right to change something.
+    private func remedy(for name: String?, isOfProxy: Bool) -> String {
+        if isOfProxy, let name {
+            return
+                "The trusted proxy names you '\(name)'. 'carillon web' lets those users change something that --operator names."
+        }
+        if rules.operatorPassword != nil { return "Log in with the operators' password." }
+        return "Whoever starts 'carillon web' says who may: with --operator-password-file, "
+            + (rules.needsSession ? "" : "--local-changes, ") + "or --trusted-proxy and --operator."
     }
 
     /// Whether a form was made for this viewer.
     func isForm(_ token: String?, of viewer: Viewer) -> Bool {
         Digest.areSame(Array((token ?? "").utf8), Array(viewer.formToken.utf8))
     }
+
+    /// Shows that this server wrote a text for this viewer.
+    func seal(_ text: String, for viewer: Viewer) -> String { digest("seal", viewer.formToken + ":" + text) }
 
     /// - Parameter name: how the person wants to be named in the record of changes.
     func logIn(with candidate: String, name: String? = nil, at now: MonotonicInstant = .now) -> LogIn {
@@ -154,8 +183,8 @@ final class WebAccess: Sendable {
 
     private static func randomID() -> String { SystemRandom.bytes(32).hexadecimal }
 
-    /// Only this run can make it. Two digests, so that a longer text has no token that can be computed from this one's.
-    private func formToken(_ kind: String, _ text: String) -> String {
+    /// Only this run can make it. Two digests, so that a longer text has none that can be computed from this one's.
+    private func digest(_ kind: String, _ text: String) -> String {
         let inner = Digest.sha256((secret + Array("\(kind):\(text)".utf8)).span.bytes)
         return Digest.sha256((secret + inner).span.bytes).hexadecimal
     }

@@ -61,8 +61,8 @@ struct CancelView: PageView {
                 ActionForm.html(Link("messages", String(message.id), "cancel"), viewer, hidden: ["app": app]) {
                     ActionForm.button("Cancel what is left", isDangerous: true)
                 }
-            } else {
-                HTML(.p, .class("note")) { PageError.mayNotChange.hint ?? "" }
+            } else if !viewer.mayChange {
+                HTML(.p, .class("note")) { viewer.wayToChange }
             }
         }
         HTML(.p) { HTML(.a, .href(link)) { "Back to the message" } }

@@ -125,7 +125,7 @@ struct FailureActionQuery {
     }
 
     func run() async throws -> FailureActionView {
-        guard viewer.mayChange else { throw PageError.mayNotChange }
+        guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
         guard let app = request.parameter("app"), !app.isEmpty else {
             throw PageError.badRequest("Choose the app whose failures you mean.")
         }

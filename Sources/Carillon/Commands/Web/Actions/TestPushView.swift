@@ -41,7 +41,7 @@ struct TestPushView: PageView {
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if let complaint { HTML(.p, .class("notice bad"), Attribute(.role, "alert")) { complaint } }
         if !viewer.mayChange {
-            HTML(.p, .class("notice")) { PageError.mayNotChange.sentence + " " + (PageError.mayNotChange.hint ?? "") }
+            HTML(.p, .class("notice")) { PageError.mayNotChange(viewer).sentence + " " + viewer.wayToChange }
         } else if apps.isEmpty {
             HTML(.p) { "There are no apps yet: add one with 'carillon app add'." }
         } else {
