@@ -137,7 +137,7 @@ struct Dashboard: Sendable {
                     let done: JSONValue = ["done": notice.kind.rawValue, "count": notice.count, "see": link.text]
                     return Response(json: done.text + "\n")
                 }
-                return Response.redirect(to: notice.added(to: link))
+                return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
             }
         } catch let error as PageError {
             let trouble = TroubleView(error.status, sentence: error.sentence, hint: error.hint)
@@ -162,6 +162,7 @@ struct Dashboard: Sendable {
     }
 
     private func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
-        PageFrame(view: view, viewer: viewer, notice: Notice(request), place: place).response(status: status)
+        let notice = Notice(request) { access.seal($0, for: viewer) }
+        return PageFrame(view: view, viewer: viewer, notice: notice, place: place).response(status: status)
     }
 }

@@ -1,13 +1,19 @@
+import CarillonTLS
 import CarillonWeb
 
-/// What a change did, shown once on the page that follows. It is named in the address, so it can only be one of these.
+/// What a change did, shown once on the page that follows. It is in the address of that page, with a seal that only this
+/// server makes, for one viewer: a link that others send shows nothing.
 struct Notice: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case paused, resumed, limited, unchanged, cancelled, requeued, dismissed, sent
+        case sentBefore = "sent_before"
     }
 
-    static let parameter = "done"
+    typealias Sealing = (_ text: String) -> String
+
+    private static let parameter = "done"
     private static let countParameter = "count"
+    private static let sealParameter = "seal"
 
     let kind: Kind
     var count: Int64?
@@ -17,13 +23,19 @@ struct Notice: Sendable {
         self.count = count
     }
 
-    init?(_ request: Request) {
+    /// Nil: there is none, or it was not made for this viewer.
+    init?(_ request: Request, sealing: Sealing) {
         guard let kind = request.parameter(Self.parameter).flatMap(Kind.init) else { return nil }
         self.init(kind, count: request.parameter(Self.countParameter).flatMap(Int64.init))
+        let seal = Array((request.parameter(Self.sealParameter) ?? "").utf8)
+        guard Digest.areSame(seal, Array(sealing(sealed).utf8)) else { return nil }
     }
 
-    func added(to link: Link) -> Link {
+    private var sealed: String { kind.rawValue + (count.map { " \($0)" } ?? "") }
+
+    func added(to link: Link, sealing: Sealing) -> Link {
         link.with(Self.parameter, kind.rawValue).with(Self.countParameter, count.map(String.init))
+            .with(Self.sealParameter, sealing(sealed))
     }
 
     var sentence: String {
@@ -39,6 +51,7 @@ struct Notice: Sendable {
         case .requeued: "\(Counted.text(count ?? 0, "push was", "pushes were")) enqueued again, as new messages."
         case .dismissed: "\(Counted.text(count ?? 0, "failure was", "failures were")) dismissed."
         case .sent: "The test push is enqueued."
+        case .sentBefore: "This test push was enqueued before: it is not sent again."
         }
     }
 

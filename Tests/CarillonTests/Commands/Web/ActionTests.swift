@@ -11,68 +11,22 @@ import Testing
 @Suite struct ActionTests {
     private typealias Client = DashboardClient
 
-    /// A login with the rights of an operator, and a dashboard that lets this machine change something.
-    private func withOperator(
-        _ words: [String] = ["--local-changes"],
-        roles: String = "carillon_reader, carillon_operator",
-        _ body: (Shop, Client) async throws -> Void
-    ) async throws {
-        try await Shop.with({ configuration in
-            configuration.answers = [
-                try .init(parsing: "bad=400:BadDeviceToken"), try .init(parsing: "dead=410:Unregistered"),
-            ]
-        }) { shop in
-            let login = "operator_\(shop.database.connection.backendProcessID)"
-            try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT \(roles) TO \(login)")
-            try await attempt {
-                try await Client.with(shop.database.url + "&user=\(login)", in: shop.folder, words) { client, _ in
-                    try await body(shop, client)
-                }
-            } finally: {
-                try await shop.database.run("DROP OWNED BY \(login); DROP ROLE \(login)")
-            }
-        }
-    }
-
-    /// What a browser has after it has loaded a page: its cookie, and the token of its forms.
-    private struct Visitor {
-        let client: Client
-        let headers: String
-        let token: String
-
-        init(_ client: Client, _ path: String = "/apps/shop", headers: String = "") async throws {
-            let page = await client.get(path, headers: headers)
-            let cookie = page.header("Set-Cookie").map { "Cookie: \($0.prefix { $0 != ";" })\r\n" }
-            self.client = client
-            self.headers = cookie ?? headers
-            token = String(try #require(page.body.firstMatch(of: /name="form_token" value="([0-9a-f]{64})"/)).output.1)
-        }
-
-        func post(_ path: String, _ form: String = "", more: String = "") async -> Client.Answer {
-            await client.post(path, "form_token=\(token)&\(form)", headers: headers + more)
-        }
-    }
-
-    private func hidden(_ name: String, in page: String) throws -> String {
-        let expression = try Regex("name=\"\(name)\" value=\"([^\"]*)\"", as: (Substring, Substring).self)
-        return String(try #require(page.firstMatch(of: expression)).output.1)
-    }
-
     @Test func `an app is paused, limited and resumed with forms, and each change is shown with who made it`()
         async throws
     {
-        try await withOperator { shop, client in
+        try await Visitor.withOperator { shop, client in
             let visitor = try await Visitor(client)
             let paused = await visitor.post("/apps/shop/pause", "reason=too+many+%3Cb%3E")
-            #expect(paused.status == "303" && paused.header("Location") == "/apps/shop?done=paused", "\(paused.head)")
+            let address = try #require(paused.header("Location"))
+            #expect(paused.status == "303" && address.hasPrefix("/apps/shop?done=paused&seal="), "\(paused.head)")
             #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "true")
-            let page = await client.get("/apps/shop?done=paused", headers: visitor.headers)
+            let page = await client.get(address, headers: visitor.headers)
             #expect(page.body.contains("The app is paused: its messages wait."))
             #expect(page.body.contains("too many &lt;b&gt;") && page.body.contains("action=\"/apps/shop/resume\""))
-            #expect(await visitor.post("/apps/shop/pause").header("Location") == "/apps/shop?done=unchanged")
-            #expect(await visitor.post("/apps/shop/resume").header("Location") == "/apps/shop?done=resumed")
+            #expect(await visitor.post("/apps/shop/pause").isDone("unchanged"))
+            #expect(await visitor.post("/apps/shop/resume").isDone("resumed"))
             let limits = await visitor.post("/apps/shop/limits", "max_rate=50&max_attempts=3&reap_bad_tokens=yes")
-            #expect(limits.header("Location") == "/apps/shop?done=limited")
+            #expect(limits.isDone("limited"))
             #expect(
                 try await shop.database.rows("SELECT max_rate, max_attempts, reap_bad_tokens FROM carillon.apps")
                     == ["(50,3,t)"]
@@ -91,7 +45,7 @@ import Testing
     }
 
     @Test func `a form without the token of its viewer changes nothing`() async throws {
-        try await withOperator { shop, client in
+        try await Visitor.withOperator { shop, client in
             let visitor = try await Visitor(client)
             let other = try await Visitor(client)
             let forged = [
@@ -112,7 +66,7 @@ import Testing
     }
 
     @Test func `without the right to change, there are no forms, and none is taken`() async throws {
-        try await withOperator([]) { shop, client in
+        try await Visitor.withOperator([]) { shop, client in
             let page = await client.get("/apps/shop")
             #expect(page.status == "200" && !page.body.contains("form_token") && page.header("Set-Cookie") == nil)
             #expect(await client.post("/apps/shop/pause", "form_token=x").status == "403")
@@ -120,7 +74,7 @@ import Testing
             #expect(await client.get("/test").body.contains("You may read, but not change anything."))
         }
         // The right at PostgreSQL is another one.
-        try await withOperator(roles: "carillon_reader") { shop, client in
+        try await Visitor.withOperator(roles: "carillon_reader") { shop, client in
             let visitor = try await Visitor(client)
             let answer = await visitor.post("/apps/shop/pause")
             #expect(answer.status == "503" && answer.body.contains("GRANT carillon_operator TO"), "\(answer.body)")
@@ -165,7 +119,7 @@ import Testing
             "--trusted-proxy", "127.0.0.1", "--public-host", "localhost", "--user-header", "X-User", "--operator",
             "anna",
         ]
-        try await withOperator(words) { shop, client in
+        try await Visitor.withOperator(words) { shop, client in
             let anna = try await Visitor(client, headers: "X-User: anna\r\n")
             func foreign(_ line: String, _ form: String = "") async -> String {
                 let site = "evil.example:\(client.port)"
@@ -205,7 +159,7 @@ import Testing
     }
 
     @Test func `a message is cancelled after it was confirmed`() async throws {
-        try await withOperator { shop, client in
+        try await Visitor.withOperator { shop, client in
             let id = try await shop.database.number(
                 "SELECT carillon.enqueue('shop', '{aa}', 'x', run_at => now() + interval '1 hour')"
             )
@@ -213,8 +167,9 @@ import Testing
             let question = await client.get("/messages/\(id)/cancel?app=shop", headers: visitor.headers)
             #expect(question.body.contains("1 push of 1 have not ended."), "\(question.body)")
             let done = await visitor.post("/messages/\(id)/cancel", "app=shop")
-            #expect(done.header("Location") == "/messages/\(id)?app=shop&done=cancelled&count=1", "\(done.head)")
-            let page = await client.get("/messages/\(id)?app=shop&done=cancelled&count=1").body
+            let address = try #require(done.header("Location"))
+            #expect(address.hasPrefix("/messages/\(id)?app=shop&done=cancelled&count=1&seal="), "\(done.head)")
+            let page = await client.get(address, headers: visitor.headers).body
             #expect(page.contains("Cancelled 1 job.") && page.contains("cancelled before it was sent"))
             #expect(await client.get("/messages/\(id)/cancel?app=shop").body.contains("nothing is left to cancel"))
             #expect(await visitor.post("/messages/\(id)/cancel").status == "400")
@@ -228,7 +183,7 @@ import Testing
     }
 
     @Test func `failures are requeued and dismissed after their number was confirmed`() async throws {
-        try await withOperator { shop, client in
+        try await Visitor.withOperator { shop, client in
             let tokens = (0..<3).map { "'\(Shop.token("bad\($0)"))'" } + ["'\(Shop.token("dead"))'"]
             try await shop.database.run(
                 "SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x')"
@@ -244,18 +199,30 @@ import Testing
                 question.contains("Requeue 3 pushes of shop that failed as BadDeviceToken after"),
                 "\(question)"
             )
-            let (after, until) = (try hidden("after", in: question), try hidden("until", in: question))
+            let (after, until) = (try Visitor.hidden("after", in: question), try Visitor.hidden("until", in: question))
             let form = "app=shop&reason=BadDeviceToken&after=\(after)&until=\(until)&so_far=0"
             let done = await visitor.post("/failures/requeue", form)
+            let address = try #require(done.header("Location"))
             #expect(
-                done.header("Location") == "/failures?app=shop&reason=BadDeviceToken&done=requeued&count=3",
+                address.hasPrefix("/failures?app=shop&reason=BadDeviceToken&done=requeued&count=3&seal="),
                 "\(done.head)\(done.body)"
             )
+            #expect(await client.get(address, headers: visitor.headers).body.contains("3 pushes were enqueued again"))
+            // What a person sends to another person says nothing, nor does what nobody made.
+            let others = try await Visitor(client)
+            for (forged, headers) in [
+                (address, others.headers), (address, ""),
+                (address.replacing("count=3", with: "count=1000000"), visitor.headers),
+                (String(address.prefix { $0 != "&" }) + "&done=requeued&count=1000000", visitor.headers),
+            ] {
+                let page = await client.get(forged, headers: headers)
+                #expect(page.status == "200" && !page.body.contains("enqueued again"), "\(forged)")
+            }
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
             // Twice sent, it does nothing more.
-            #expect(await visitor.post("/failures/requeue", form).header("Location")?.hasSuffix("count=0") == true)
+            #expect(await visitor.post("/failures/requeue", form).isDone("requeued&count=0"))
             let dismissed = await visitor.post("/failures/dismiss", "app=shop&after=\(after)&until=\(until)")
-            #expect(dismissed.header("Location")?.hasSuffix("done=dismissed&count=1") == true, "\(dismissed.head)")
+            #expect(dismissed.isDone("dismissed&count=1"), "\(dismissed.head)")
             let rest = await client.get("/failures?app=shop&reason=Unregistered", json: true).body
             #expect(rest.contains("\"groups\":[]"))
             let all = await client.get("/failures?app=shop&reason=Unregistered&dismissed=1", json: true).body
@@ -275,7 +242,7 @@ import Testing
     }
 
     @Test func `a test push is shown as it goes out before it is enqueued`() async throws {
-        try await withOperator { shop, client in
+        try await Visitor.withOperator { shop, client in
             let visitor = try await Visitor(client, "/test?app=shop")
             let token = Shop.token("a0")
             let form = "app=shop&token=+\(token)+&title=Hi&text=%22you%22+%26+me&badge=2&collapse_id=c"
@@ -296,66 +263,6 @@ import Testing
             let long = String(repeating: "x", count: 5_000)
             #expect(await visitor.post("/test", "app=shop&token=aa&text=\(long)").body.contains("4096 bytes at most"))
             #expect(await visitor.post("/test", "app=none&token=aa&text=hi").body.contains("role=\"alert\""))
-        }
-    }
-
-    @Test func `a program enqueues with a token of its app, once for each key`() async throws {
-        try await withOperator([]) { shop, client in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
-            let body = #"{"tokens": ["\#(Shop.token("a0"))"], "alert": "hi", "reference": "order 7"}"#
-            func post(_ body: String, token: String = token, key: String? = nil, type: String = "application/json")
-                async -> Client.Answer
-            {
-                let key = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
-                let headers = "Authorization: Bearer \(token)\r\nContent-Type: \(type)\r\n\(key)"
-                return await client.post("/messages", body, headers: headers)
-            }
-            let first = await post(body, key: "k1")
-            #expect(first.status == "201" && first.body.contains("\"is_new\":true"), "\(first.head)\(first.body)")
-            #expect(first.header("Location")?.hasPrefix("/messages/") == true)
-            let again = await post(body, key: "k1")
-            #expect(again.status == "200" && again.body.contains("\"is_new\":false"))
-            #expect(again.header("Location") == first.header("Location"))
-            let other = await post(body.replacing("hi", with: "ho"), key: "k1")
-            #expect(other.status == "422" && other.body.contains("another body"), "\(other.head)\(other.body)")
-            #expect(other.header("Content-Type") == "application/problem+json")
-            #expect(await post(body).status == "201")
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
-            let refused: [(Client.Answer, String)] = [
-                (await post(body, token: "carillon_no"), "401"),
-                (await client.post("/messages", body, headers: "Content-Type: application/json\r\n"), "401"),
-                (await post("{"), "400"), (await post("[]"), "400"), (await post(#"{"app": "other"}"#), "400"),
-                (await post(#"{"tokens": [], "alert": "hi"}"#), "400"),
-                (await post(#"{"tokens": ["aa"]}"#), "400"), (await post(#"{"tokens": "aa", "alert": "x"}"#), "400"),
-                (await post(#"{"tokens": ["aa"], "alert": "\u0000"}"#), "400"),
-                (await post(body, key: String(repeating: "k", count: 256)), "400"),
-                (await post(body, type: "text/plain"), "415"),
-                (await post(String(repeating: "x", count: 300_000)), "413"),
-            ]
-            for (answer, status) in refused {
-                #expect(answer.status == status, "\(status): \(answer.head)\(answer.body)")
-                #expect(answer.header("Content-Type") == "application/problem+json" && Client.isJSON(answer.body))
-            }
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
-            #expect(!client.program.said.contains(token))
-        }
-    }
-
-    @Test func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
-        try await Shop.with { shop in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
-            let digest = try #require(
-                try await shop.database.value("encode(sha256(convert_to('\(token)', 'UTF8')), 'hex')")
-            )
-            let name = try #require(try await shop.database.value("current_database()"))
-            try await shop.database.run("ALTER DATABASE \"\(name)\" SET log_min_duration_statement = 0")
-            try await Client.with(shop.database.url, in: shop.folder) { client, _ in
-                let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
-                let body = #"{"tokens": ["aa"], "alert": "hi"}"#
-                #expect(await client.post("/messages", body, headers: headers).status == "201")
-            }
-            let log = try String(contentsOfFile: try await TestCluster.shared.folder + "/server.log", encoding: .utf8)
-            #expect(log.contains(digest) && !log.contains(token))
         }
     }
 }

@@ -136,8 +136,7 @@
   // What was done is said once.
   const here = new URL(location.href);
   if (here.searchParams.has('done')) {
-    here.searchParams.delete('done');
-    here.searchParams.delete('count');
+    for (const name of ['done', 'count', 'seal']) here.searchParams.delete(name);
     history.replaceState(null, '', here);
   }
 

@@ -1,0 +1,69 @@
+import CarillonPostgres
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// `POST /messages`: what programs enqueue with a token, and what they are told when it is refused.
+@Suite struct MessagePostTests {
+    private typealias Client = DashboardClient
+
+    @Test func `a program enqueues with a token of its app, once for each key`() async throws {
+        try await Visitor.withOperator([]) { shop, client in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let body = #"{"tokens": ["\#(Shop.token("a0"))"], "alert": "hi", "reference": "order 7"}"#
+            func post(_ body: String, token: String = token, key: String? = nil, type: String = "application/json")
+                async -> Client.Answer
+            {
+                let key = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
+                let headers = "Authorization: Bearer \(token)\r\nContent-Type: \(type)\r\n\(key)"
+                return await client.post("/messages", body, headers: headers)
+            }
+            let first = await post(body, key: "k1")
+            #expect(first.status == "201" && first.body.contains("\"is_new\":true"), "\(first.head)\(first.body)")
+            #expect(first.header("Location")?.hasPrefix("/messages/") == true)
+            let again = await post(body, key: "k1")
+            #expect(again.status == "200" && again.body.contains("\"is_new\":false"))
+            #expect(again.header("Location") == first.header("Location"))
+            let other = await post(body.replacing("hi", with: "ho"), key: "k1")
+            #expect(other.status == "422" && other.body.contains("another body"), "\(other.head)\(other.body)")
+            #expect(other.header("Content-Type") == "application/problem+json")
+            #expect(await post(body).status == "201")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            let refused: [(Client.Answer, String)] = [
+                (await post(body, token: "carillon_no"), "401"),
+                (await client.post("/messages", body, headers: "Content-Type: application/json\r\n"), "401"),
+                (await post("{"), "400"), (await post("[]"), "400"), (await post(#"{"app": "other"}"#), "400"),
+                (await post(#"{"tokens": [], "alert": "hi"}"#), "400"),
+                (await post(#"{"tokens": ["aa"]}"#), "400"), (await post(#"{"tokens": "aa", "alert": "x"}"#), "400"),
+                (await post(#"{"tokens": ["aa"], "alert": "\u0000"}"#), "400"),
+                (await post(body, key: String(repeating: "k", count: 256)), "400"),
+                (await post(body, type: "text/plain"), "415"),
+                (await post(String(repeating: "x", count: 300_000)), "413"),
+            ]
+            for (answer, status) in refused {
+                #expect(answer.status == status, "\(status): \(answer.head)\(answer.body)")
+                #expect(answer.header("Content-Type") == "application/problem+json" && Client.isJSON(answer.body))
+            }
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            #expect(!client.program.said.contains(token))
+        }
+    }
+
+    @Test func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
+        try await Shop.with { shop in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let digest = try #require(
+                try await shop.database.value("encode(sha256(convert_to('\(token)', 'UTF8')), 'hex')")
+            )
+            let name = try #require(try await shop.database.value("current_database()"))
+            try await shop.database.run("ALTER DATABASE \"\(name)\" SET log_min_duration_statement = 0")
+            try await Client.with(shop.database.url, in: shop.folder) { client, _ in
+                let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+                let body = #"{"tokens": ["aa"], "alert": "hi"}"#
+                #expect(await client.post("/messages", body, headers: headers).status == "201")
+            }
+            let log = try String(contentsOfFile: try await TestCluster.shared.folder + "/server.log", encoding: .utf8)
+            #expect(log.contains(digest) && !log.contains(token))
+        }
+    }
+}
