@@ -49,6 +49,9 @@ package struct HTMLReading {
         events.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
     }
 
+    /// Where its links lead.
+    package var links: Set<String> { Set(elements.compactMap { $0.name == "a" ? $0.attributes["href"] : nil }) }
+
     package var elements: [(name: String, attributes: [String: String])] {
         events.compactMap { if case .start(let name, let attributes) = $0 { (name, attributes) } else { nil } }
     }

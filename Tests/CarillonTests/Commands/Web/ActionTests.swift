@@ -223,6 +223,15 @@ import Testing
             #expect(await visitor.post("/failures/requeue", form).isDone("requeued&count=0"))
             let dismissed = await visitor.post("/failures/dismiss", "app=shop&after=\(after)&until=\(until)")
             #expect(dismissed.isDone("dismissed&count=1"), "\(dismissed.head)")
+            // Where dismissed ones are left out, the page says so.
+            let whole = "/failures?app=shop&since=1h&dismissed=1"
+            let app = try Client.read(await client.get("/apps/shop"), "/apps/shop")
+            #expect(app.text.contains("Without those that were dismissed") && app.links.contains(whole), "\(app.links)")
+            let hidden = try Client.read(await client.get("/failures?app=shop&reason=Unregistered"), "/failures")
+            #expect(hidden.links.contains("/failures?app=shop&reason=Unregistered&since=1d&dismissed=1"))
+            #expect(!(await client.get(whole).body.contains("Without those that were dismissed")))
+            try await shop.database.run("UPDATE carillon.failures SET dismissed_at = now()")
+            #expect(await client.get("/apps/shop").body.contains("No failure of the last hour is left to look at"))
             let rest = await client.get("/failures?app=shop&reason=Unregistered", json: true).body
             #expect(rest.contains("\"groups\":[]"))
             let all = await client.get("/failures?app=shop&reason=Unregistered&dismissed=1", json: true).body

@@ -71,14 +71,16 @@ struct AppPageView: PageView {
         ).html
         span.tabs { Link("apps", app.name, query: ["over": $0]) }
         ActivityChart(buckets: buckets, span: span).html
-        if failures.isEmpty {
+        if !failures.isEmpty {
+            FailureGroupTable(groups: failures, window: window, hasActions: viewer.mayChange, whole: withDismissed).html
+        } else if buckets.allSatisfy({ $0.failed == 0 }) {
             HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }
         } else {
-            FailureGroupTable(
-                groups: failures,
-                window: span == .hour ? .hour : .day,
-                hasActions: viewer.mayChange
-            ).html
+            HTML(.p, .class("note")) {
+                "No failure of \(span.text) is left to look at: "
+                HTML(.a, .href(withDismissed)) { "show those that were dismissed" }
+                "."
+            }
         }
         HTML(.h2) { "Settings" }
         facts
@@ -87,6 +89,12 @@ struct AppPageView: PageView {
             Change.table("What was changed", changes, withApp: false)
             HTML(.p) { HTML(.a, .href(Link("changes", query: ["app": app.name]))) { "All changes" } }
         }
+    }
+
+    private var window: FailureWindow { span == .hour ? .hour : .day }
+
+    private var withDismissed: Link {
+        Link("failures", query: ["app": app.name, "since": window.rawValue, "dismissed": "1"])
     }
 
     @HTMLBuilder private var notices: HTML {

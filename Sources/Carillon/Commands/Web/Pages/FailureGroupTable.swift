@@ -5,15 +5,29 @@ struct FailureGroupTable {
     let groups: [FailureGroup]
     let window: FailureWindow
     var hasActions = false
+    /// The page with those that were dismissed; nil: the table has them.
+    var whole: Link?
 
     @HTMLBuilder var html: HTML {
         DataTable("Failures in \(window.text), by reason", groups, columns).html
+        Self.note(whole)
         if groups.count == FailureGroup.most {
             HTML(.p, .class("note")) { "The largest \(groups.count): choose an app to see all of its reasons." }
         }
         if let bounded = groups.first(where: \.isBounded) {
             HTML(.p, .class("note")) {
                 "Counted among the newest \(Int(bounded.depth).grouped) failures of each app; there are more."
+            }
+        }
+    }
+
+    /// - Parameter whole: the page with those that were dismissed.
+    @HTMLBuilder static func note(_ whole: Link?) -> HTML {
+        if let whole {
+            HTML(.p, .class("note")) {
+                "Without those that were dismissed: "
+                HTML(.a, .href(whole)) { "show them too" }
+                "."
             }
         }
     }

@@ -138,8 +138,9 @@ struct FailuresView: PageView {
         filters
         if groups.isEmpty {
             HTML(.p) { StateMark.good.html("No failures to show") }
+            FailureGroupTable.note(whole)
         } else {
-            FailureGroupTable(groups: groups, window: window, hasActions: viewer.mayChange).html
+            FailureGroupTable(groups: groups, window: window, hasActions: viewer.mayChange, whole: whole).html
             if let remedy { HTML(.p, .class("notice")) { remedy } }
         }
         if !failures.isEmpty {
@@ -166,6 +167,8 @@ struct FailuresView: PageView {
             if let older { HTML(.a, .href(older)) { "Older" } }
         }
     }
+
+    private var whole: Link? { showsDismissed ? nil : link.with("dismissed", "1") }
 
     /// One reason of one app is chosen, and its settings may be the cause.
     private var remedy: String? {
