@@ -85,31 +85,70 @@ $$;
 COMMENT ON FUNCTION carillon.preview_message IS
     'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
 
-CREATE FUNCTION carillon.send_test(app text, body jsonb, actor text DEFAULT NULL) RETURNS bigint
+-- Enqueues a message once for each key: one that is sent again within a day enqueues nothing, and has the id of the first. With
+-- another body it is refused.
+CREATE FUNCTION carillon.submit_once(
+    m carillon.message_arguments, key text, body jsonb, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    -- The members of an object in any order and layout are the same body.
+    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(body::text, 'UTF8')) END;
+    target integer;
+    earlier bytea;
+BEGIN
+    IF key IS NOT NULL AND m.dedupe_key IS NOT NULL THEN
+        refusal := carillon.refusal('dedupe_key', 'null if the request has an Idempotency-Key', 'a value', 'Give one of them.');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.dedupe_key := coalesce(key, m.dedupe_key);
+    m.is_strict := true;
+    m.on_duplicate := 'null';
+    id := carillon.submit(m, false);
+    is_new := id IS NOT NULL;
+    SELECT a.id INTO target FROM carillon.apps a WHERE a.name = m.app;
+    IF NOT is_new THEN
+        SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
+        WHERE d.app_id = target AND d.key = m.dedupe_key;
+        IF earlier <> content THEN
+            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key, and came with another body', id),
+                HINT = 'Send each message with a key of its own.';
+        END IF;
+    ELSIF content IS NOT NULL THEN
+        UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
+    END IF;
+END
+$$;
+
+CREATE FUNCTION carillon.send_test(
+    app text, body jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
+)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     most CONSTANT integer := 10;
     m carillon.message_arguments := carillon.message_of_json(app, body);
     refusal carillon.refusal;
-    id bigint;
 BEGIN
     IF cardinality(m.tokens) > most THEN
         refusal := carillon.refusal('tokens', format('%s device tokens at most', most), cardinality(m.tokens)::text);
         PERFORM carillon.refuse(refusal);
     END IF;
-    m.is_strict := true;
     m.lane := coalesce(m.lane, 0);
-    id := carillon.submit(m, false);
-    PERFORM carillon.act_as(actor);
-    PERFORM carillon.record_change('send test', app,
-        jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
-    RETURN id;
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, body) AS s;
+    IF is_new THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('send test', app,
+            jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION carillon.send_test IS
     'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the id '
-    'of the message. Recorded in audit.';
+    'of the message, and whether it is new: with a key that one had within a day, the id is that one''s, and nothing is enqueued. '
+    'Recorded in audit.';
 
 -- MARK: Tokens of programs
 
@@ -166,8 +205,7 @@ $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
 
 -- Enqueues for the app of the token, which is given by its SHA-256: the parameters of a statement may be logged. The key of a
--- request is its dedupe_key: a request that is sent again within a day enqueues nothing, and has the id of the first. With
--- another body it is refused.
+-- request is its dedupe_key.
 CREATE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
@@ -175,39 +213,14 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 #variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
-    refusal carillon.refusal;
-    target integer;
-    -- The members of an object in any order and layout are the same body.
-    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(body::text, 'UTF8')) END;
-    earlier bytea;
 BEGIN
-    SELECT a.name, a.id INTO app, target FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id
-    WHERE t.digest = token_digest;
+    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';
     END IF;
     m := carillon.message_of_json(app, body);
-    IF key IS NOT NULL AND m.dedupe_key IS NOT NULL THEN
-        refusal := carillon.refusal('dedupe_key', 'null if the request has an Idempotency-Key', 'a value', 'Give one of them.');
-        PERFORM carillon.refuse(refusal);
-    END IF;
-    m.dedupe_key := coalesce(key, m.dedupe_key);
-    m.is_strict := true;
-    m.on_duplicate := 'null';
-    id := carillon.submit(m, false);
-    is_new := id IS NOT NULL;
-    IF NOT is_new THEN
-        SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
-        WHERE d.app_id = target AND d.key = m.dedupe_key;
-        IF earlier <> content THEN
-            RAISE EXCEPTION USING ERRCODE = '42710',
-                MESSAGE = format('message %s has this Idempotency-Key, and came with another body', id),
-                HINT = 'Send each message with a key of its own.';
-        END IF;
-    ELSIF content IS NOT NULL THEN
-        UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
-    END IF;
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, body) AS s;
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_with_token IS

@@ -244,7 +244,9 @@ import Testing
                 ) == ["(t,\(payload.utf8.count),4096,alert,10,{aa})"]
             )
             #expect(try await database.number("SELECT count(*) FROM carillon.messages") == 0)
-            let id = try #require(try await database.value("carillon.send_test('demo', '\(body)', 'anna')"))
+            let id = try #require(
+                try await database.value("(SELECT s.id FROM carillon.send_test('demo', '\(body)', 'anna') AS s)")
+            )
             #expect(
                 try await database.rows(
                     "SELECT id = \(id), lane, tokens, payload::text = '\(payload)', collapse_id FROM carillon.messages"

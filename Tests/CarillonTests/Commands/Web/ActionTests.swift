@@ -274,4 +274,30 @@ import Testing
             #expect(await visitor.post("/test", "app=none&token=aa&text=hi").body.contains("role=\"alert\""))
         }
     }
+
+    @Test func `a test push that is sent twice is enqueued once, and both lead to its message`() async throws {
+        try await Visitor.withOperator { shop, client in
+            let visitor = try await Visitor(client, "/test?app=shop")
+            let form = "app=shop&token=\(Shop.token("a0"))&text=hi"
+            func preview() async throws -> String {
+                try Visitor.hidden("key", in: await visitor.post("/test", form + "&preview=yes").body)
+            }
+            let key = try await preview()
+            let first = await visitor.post("/test", form + "&send=yes&key=\(key)")
+            let again = await visitor.post("/test", form + "&send=yes&key=\(key)")
+            #expect(first.isDone("sent") && again.isDone("sent_before"), "\(first.head)\(again.head)")
+            #expect(Set([first, again].map { $0.header("Location")?.prefix { $0 != "?" } }).count == 1)
+            let changed = await visitor.post("/test", form + "+there&send=yes&key=\(key)")
+            #expect(changed.status == "200" && changed.body.contains("came with another body"), "\(changed.body)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE action = 'send test'") == 1
+            )
+            // The page that says so, and each further preview, has a key of its own.
+            let (shown, next) = (try Visitor.hidden("key", in: changed.body), try await preview())
+            #expect(Set([key, shown, next]).count == 3)
+            #expect(await visitor.post("/test", form + "&send=yes&key=\(next)").isDone("sent"))
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+        }
+    }
 }

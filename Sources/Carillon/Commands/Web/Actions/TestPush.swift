@@ -15,6 +15,8 @@ struct TestPush: Sendable {
     var collapseID: String?
     /// The whole payload, in place of its parts.
     var payload: String?
+    /// A form that is sent twice has one key, and enqueues once.
+    var key: String?
 
     init(_ form: Form) {
         app = form["app"]
@@ -27,6 +29,7 @@ struct TestPush: Sendable {
         priority = form["priority"]
         collapseID = form["collapse_id"]
         payload = form["payload"]
+        key = form["key"]
     }
 
     init(_ request: Request) {
@@ -75,7 +78,10 @@ struct TestPushAction {
         FROM carillon.preview_message($1, $2::jsonb) AS p
         """
     )
-    private static let send = Statement("web_send_test", "SELECT carillon.send_test($1, $2::jsonb, actor => $3) AS id")
+    private static let send = Statement(
+        "web_send_test",
+        "SELECT s.id, s.is_new FROM carillon.send_test($1, $2::jsonb, actor => $3, key => $4) AS s"
+    )
 
     let database: WebDatabase
 
@@ -86,9 +92,11 @@ struct TestPushAction {
         guard let app = push.app else { throw PageError.badRequest("Choose the app.") }
         do {
             if form.isOn("send") {
-                let parameters = Parameters(app, push.body.text, viewer.name)
-                let id = try await database.change(Self.send, parameters) { rows in try rows.int64(0, "id") }
-                return .done(Link("messages", String(id), query: ["app": app]), Notice(.sent))
+                let parameters = Parameters(app, push.body.text, viewer.name, push.key)
+                return try await database.change(Self.send, parameters) { rows in
+                    let link = Link("messages", String(try rows.int64(0, "id")), query: ["app": app])
+                    return .done(link, Notice(try rows.bool(0, "is_new") ? .sent : .sentBefore))
+                }
             }
             let parameters = Parameters(app, push.body.text)
             let preview = try await database.change(Self.preview, parameters) { rows in
@@ -103,7 +111,8 @@ struct TestPushAction {
 
     private static func isRefusal(_ error: PostgresError) -> Bool {
         let state = error.sqlState ?? ""
-        return state.hasPrefix("22") || SQLState.badArgument.contains(state) || state == SQLState.undefinedObject
+        return state.hasPrefix("22") || SQLState.badArgument.contains(state)
+            || [SQLState.undefinedObject, SQLState.duplicateObject].contains(state)
     }
 
     private func view(

@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPostgres
+import CarillonTLS
 import CarillonWeb
 
 /// The form of a test push, and what it would send.
@@ -33,6 +34,15 @@ struct TestPushView: PageView {
     let apps: [String]
     var preview: Preview?
     var complaint: String?
+    /// Made anew for each page, since what was typed may be another push.
+    private let key = "test-push-" + SystemRandom.bytes(16).hexadecimal
+
+    init(push: TestPush, apps: [String], preview: Preview? = nil, complaint: String? = nil) {
+        self.push = push
+        self.apps = apps
+        self.preview = preview
+        self.complaint = complaint
+    }
 
     var title: String { "Send a test push" }
     var section: PageSection { .test }
@@ -45,7 +55,7 @@ struct TestPushView: PageView {
         } else if apps.isEmpty {
             HTML(.p) { "There are no apps yet: add one with 'carillon app add'." }
         } else {
-            ActionForm.html(PageSection.test.link, viewer, class: "sheet") {
+            ActionForm.html(PageSection.test.link, viewer, class: "sheet", hidden: ["key": key]) {
                 fields
                 HTML(.p, .class("buttons")) {
                     ActionForm.button("Show what goes out", name: "preview")
