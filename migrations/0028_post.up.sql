@@ -1,5 +1,38 @@
 -- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
 
+-- Refuses the first member whose value does not fit the type of its argument: PostgreSQL's own error does not name it.
+CREATE FUNCTION carillon.unfit_member(body jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    member record;
+BEGIN
+    FOR member IN
+        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type FROM jsonb_each(body) AS b
+        JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        ORDER BY b.key
+    LOOP
+        BEGIN
+            PERFORM jsonb_populate_record(NULL::carillon.message_arguments,
+                jsonb_build_object(member.attname, member.value));
+        EXCEPTION
+            WHEN data_exception THEN
+                RETURN carillon.refusal(member.key, CASE
+                        WHEN member.key = 'payloads' THEN 'an array of objects'
+                        WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
+                        WHEN member.type = 'bigint'::regtype THEN 'a whole number'
+                        WHEN member.type = 'double precision'::regtype THEN 'a number'
+                        WHEN member.type = 'boolean'::regtype THEN 'true or false'
+                        WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
+                        WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
+                        ELSE 'a value of type ' || member.type END,
+                    member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+        END;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
 -- The arguments of a message from an object whose members are those of enqueue. An app is not among them: a caller's right
 -- is for one app.
 CREATE FUNCTION carillon.message_of_json(app text, body jsonb) RETURNS carillon.message_arguments
@@ -26,9 +59,16 @@ BEGIN
         END IF;
     END IF;
     PERFORM carillon.refuse(refusal);
-    m := jsonb_populate_record(NULL::carillon.message_arguments, body);
+    BEGIN
+        m := jsonb_populate_record(NULL::carillon.message_arguments, body);
+        m.is_strict := coalesce((body ->> 'strict')::boolean, false);
+    EXCEPTION
+        WHEN data_exception THEN
+            refusal := carillon.unfit_member(body);
+            PERFORM carillon.refuse(refusal);
+            RAISE;
+    END;
     m.app := app;
-    m.is_strict := coalesce((body ->> 'strict')::boolean, false);
     m.on_unknown := coalesce(m.on_unknown, 'retry');
     m.on_duplicate := coalesce(m.on_duplicate, 'null');
     IF jsonb_typeof(body -> 'alert') = 'object' THEN

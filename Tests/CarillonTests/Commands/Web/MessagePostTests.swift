@@ -66,4 +66,47 @@ import Testing
             #expect(log.contains(digest) && !log.contains(token))
         }
     }
+
+    @Test(arguments: [
+        (#""tokens": "aa""#, "Argument \"tokens\" takes an array of texts, got \"aa\"."),
+        (#""tokens": {"a": 1}"#, "Argument \"tokens\" takes an array of texts, got {\"a\": 1}."),
+        (#""payloads": "x""#, "Argument \"payloads\" takes an array of objects, got \"x\"."),
+        (#""badge": "many""#, "Argument \"badge\" takes a whole number, got \"many\"."),
+        (#""badge": 1.5"#, "Argument \"badge\" takes a whole number, got 1.5."),
+        (#""priority": 99999999999999999999"#, "Argument \"priority\" takes a whole number, got 99999999999999999999."),
+        (#""relevance_score": "high""#, "Argument \"relevance_score\" takes a number, got \"high\"."),
+        (#""content_available": "maybe""#, "Argument \"content_available\" takes true or false, got \"maybe\"."),
+        (#""strict": 7"#, "Argument \"strict\" takes true or false, got 7."),
+        (#""run_at": "soon""#, "Argument \"run_at\" takes a time, such as \"2026-11-22T11:45:00Z\", got \"soon\"."),
+        (#""expires_at": "2026-13-40""#, "Argument \"expires_at\" takes a time, such as"),
+        (#""dedupe_for": "long""#, "Argument \"dedupe_for\" takes an interval, such as \"1 hour\", got \"long\"."),
+    ])
+    func `a member of the wrong type is named, with what it takes`(member: String, detail: String) async throws {
+        try await refused("{\(member), \"alert\": \"hi\"}", detail: detail, hint: "The page docs/enqueue.md")
+    }
+
+    @Test func `a body that is no JSON is refused with what is wrong in it`() async throws {
+        let nested = String(repeating: "[", count: 50_000)
+        for body in ["{", #"{"alert": "\u0000"}"#, #"{"alert": "\ud800"}"#, "'hi'", #"{"badge": 1e999999}"#, nested] {
+            try await refused(body, detail: "The body cannot be read as JSON: ", hint: "Send one JSON object")
+        }
+    }
+
+    private func refused(_ body: String, detail: String, hint: String) async throws {
+        try await Visitor.withOperator([]) { shop, client in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+            let answer = await client.post("/messages", body, headers: headers)
+            #expect(answer.status == "400", "\(answer.head)")
+            let problem = try JSONDecoder().decode(Problem.self, from: Data(answer.body.utf8))
+            #expect(problem.detail.hasPrefix(detail), "\(problem)")
+            #expect(problem.hint?.hasPrefix(hint) == true, "\(problem)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
+        }
+    }
+
+    private struct Problem: Decodable {
+        let detail: String
+        let hint: String?
+    }
 }

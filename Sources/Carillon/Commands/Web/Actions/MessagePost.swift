@@ -97,9 +97,6 @@ struct MessagePost: Sendable {
         if let error = error as? PostgresError, let state = error.sqlState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
-            if state == SQLState.tooDeep {
-                return Problem(status: 400, detail: "The body is nested too deeply.")
-            }
             if state == SQLState.unknownLogin {
                 log.tokenRefused(request)
                 return Problem(status: 401, detail: detail, hint: hint)
@@ -107,8 +104,18 @@ struct MessagePost: Sendable {
             if state == SQLState.duplicateObject {
                 return Problem(status: 422, detail: detail, hint: hint)
             }
-            if state.hasPrefix("22") || SQLState.badArgument.contains(state) {
+            if [SQLState.badValue, SQLState.tooLarge].contains(state) {
                 return Problem(status: 400, detail: detail, hint: hint)
+            }
+            // Members are checked one by one, so what remains is the text of the body itself.
+            if state.hasPrefix("22") || state == SQLState.tooDeep {
+                return Problem(
+                    status: 400,
+                    detail: ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
+                        .joined(separator: " "),
+                    hint:
+                        "Send one JSON object with the arguments of enqueue: docs/http.md and docs/enqueue.md describe them."
+                )
             }
         }
         let trouble = CommandError(explaining: error)
