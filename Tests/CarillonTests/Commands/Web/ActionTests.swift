@@ -298,6 +298,10 @@ import Testing
             #expect(Set([key, shown, next]).count == 3)
             #expect(await visitor.post("/test", form + "&send=yes&key=\(next)").isDone("sent"))
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            let id = try #require(first.header("Location")?.firstMatch(of: /[0-9]+/)).output
+            let changes = try DashboardClient.read(await client.get("/changes"), "/changes")
+            #expect(changes.links.contains("/messages/\(id)?app=shop"))
+            #expect(changes.text.contains("\"message_id\": \(id)"), "\(changes.text)")
         }
     }
 }

@@ -9,14 +9,18 @@ struct ChangesQuery {
     private static let all = Statement(
         "web_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details FROM carillon.audit c
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+            c.details ->> 'message_id' AS message_id
+        FROM carillon.audit c
         WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2
         """
     )
     private static let ofApp = Statement(
         "web_app_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details FROM carillon.audit c
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+            c.details ->> 'message_id' AS message_id
+        FROM carillon.audit c
         WHERE c.app = $3 AND c.id < $1 ORDER BY c.id DESC LIMIT $2
         """
     )
@@ -62,6 +66,8 @@ struct Change: RowReadable, JSONConvertible {
     let app: String?
     /// JSON.
     let details: String
+    /// The message that it is about, of one.
+    let message: Int64?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         id = try rows.int64(row, "id")
@@ -72,6 +78,7 @@ struct Change: RowReadable, JSONConvertible {
         action = try rows.string(row, "action")
         app = try rows.stringIfPresent(row, "app")
         details = try rows.string(row, "details")
+        message = try rows.stringIfPresent(row, "message_id").flatMap(Int64.init)
     }
 
     var json: JSONValue {
@@ -79,6 +86,18 @@ struct Change: RowReadable, JSONConvertible {
             "id": id, "at": at, "actor": actor, "login": login, "source": source, "action": action,
             "app": app, "details": JSONValue.json(details),
         ]
+    }
+
+    /// The details, in which the id of the message is a link.
+    @HTMLBuilder private var linkedDetails: HTML {
+        if let message, let place = details.firstRange(of: "\"message_id\": \(message)") {
+            let end = details[..<place.upperBound].dropLast(String(message).count)
+            String(end)
+            HTML(.a, .href(Link("messages", String(message), query: ["app": app]))) { String(message) }
+            String(details[place.upperBound...])
+        } else {
+            details
+        }
     }
 
     static func table(_ caption: String, _ changes: [Change], withApp: Bool) -> HTML {
@@ -92,7 +111,7 @@ struct Change: RowReadable, JSONConvertible {
                 ] : [])
             + [
                 .text("What") { HTML($0.action) },
-                .text("Details") { change in HTML(.code, .class("details")) { change.details } },
+                .text("Details") { change in HTML(.code, .class("details")) { change.linkedDetails } },
                 .text("From") { HTML($0.source) }, .text("Login") { HTML($0.login) },
             ]
         return DataTable(caption, changes, columns).html
