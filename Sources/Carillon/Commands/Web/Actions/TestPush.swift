@@ -104,9 +104,15 @@ struct TestPushAction {
             }
             return .page(try await view(push, preview, nil))
         } catch let error as PostgresError where Self.isRefusal(error) {
-            let complaint = [error.message.asSentence, error.hint?.asSentence].compactMap { $0 }.joined(separator: " ")
-            return .page(try await view(push, nil, complaint))
+            return .page(try await view(push, nil, Self.complaint(error)))
         }
+    }
+
+    private static func complaint(_ error: PostgresError) -> String {
+        if error.sqlState == SQLState.duplicateObject {
+            return "This form was sent before with other values. Look at them, and send it again."
+        }
+        return [error.message.asSentence, error.hint?.asSentence].compactMap { $0 }.joined(separator: " ")
     }
 
     private static func isRefusal(_ error: PostgresError) -> Bool {
