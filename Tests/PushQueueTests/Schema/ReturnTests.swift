@@ -250,8 +250,10 @@ import Testing
             )
             try await database.run("BEGIN; SELECT carillon.cancel_broadcast(100)")
             try await database.session { other in
-                try await other.run("SET statement_timeout = '20s'; SELECT carillon.release(\(worker), '{1}')")
+                // In one transaction, in which `now()` stays the same.
+                try await other.run("SET statement_timeout = '20s'; BEGIN; SELECT carillon.release(\(worker), '{1}')")
                 #expect(try await other.rows("SELECT id, run_at > now() FROM carillon.scheduled") == ["(101,t)"])
+                try await other.run("COMMIT")
             }
             try await database.run("COMMIT")
             try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
