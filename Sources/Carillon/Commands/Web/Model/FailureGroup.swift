@@ -26,7 +26,7 @@ struct FailureGroup: RowReadable, JSONConvertible {
                         floor(greatest(0, extract(epoch FROM now() - f.failed_at) * \(FailureTrend.parts) / $3))::int8 AS ago
                     FROM carillon.failures f
                     WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
-                    ORDER BY f.failed_at DESC LIMIT $5) f
+                    ORDER BY f.failed_at DESC \(LookDepth.limit("$5"))) f
             ) f
             WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
             GROUP BY f.app, f.reason, f.status, f.ago

@@ -10,6 +10,10 @@ enum LookDepth {
     /// Pages that show all apps look at so many, the first by name.
     static let apps: Int64 = 500
 
+    /// The clause for a statement. In a subquery, the planner does not see the number. If it did, it would choose to sort an app's
+    /// rows as soon as it assumes that there are fewer, and would sort all of them.
+    static func limit(_ depth: String) -> String { "LIMIT (SELECT (\(depth))::int8)" }
+
     private static let count = Statement(
         "web_app_count",
         "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps)) a"

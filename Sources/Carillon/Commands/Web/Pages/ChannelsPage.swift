@@ -10,7 +10,7 @@ struct ChannelsQuery {
         """
         SELECT a.name AS app, c.reference, c.policy, c.channel_id, c.state, c.last_error, c.requested_at, c.created_at
         FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference LIMIT $1) c
+            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(LookDepth.limit("$1"))) c
         ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
         """
     )

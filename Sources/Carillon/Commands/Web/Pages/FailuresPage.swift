@@ -15,7 +15,7 @@ struct FailuresQuery {
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
-            ORDER BY f.failed_at DESC LIMIT $6 + $7) f
+            ORDER BY f.failed_at DESC \(LookDepth.limit("$6 + $7"))) f
         WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7
         """

@@ -16,7 +16,7 @@ struct TokensQuery {
             SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
             FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
                 SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
-                ORDER BY f.id DESC LIMIT $1) f) f
+                ORDER BY f.id DESC \(LookDepth.limit("$1"))) f) f
         WHERE f.seen_at > now() - interval '14 days'
         GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT 100
         """
