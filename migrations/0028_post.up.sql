@@ -1,13 +1,13 @@
 -- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
 
 -- Refuses the first member whose value does not fit the type of its argument: PostgreSQL's own error does not name it.
-CREATE FUNCTION carillon.unfit_member(body jsonb) RETURNS carillon.refusal
+CREATE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     member record;
 BEGIN
     FOR member IN
-        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type FROM jsonb_each(body) AS b
+        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type FROM jsonb_each(message) AS b
         JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
         ORDER BY b.key
@@ -35,7 +35,7 @@ $$;
 
 -- The arguments of a message from an object whose members are those of enqueue. An app is not among them: a caller's right
 -- is for one app.
-CREATE FUNCTION carillon.message_of_json(app text, body jsonb) RETURNS carillon.message_arguments
+CREATE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -48,37 +48,37 @@ DECLARE
         UNION ALL SELECT 'strict');
     unknown text;
 BEGIN
-    IF jsonb_typeof(body) IS DISTINCT FROM 'object' THEN
-        refusal := carillon.refusal('body', 'a JSON object', left(coalesce(body::text, 'null'), 40));
+    IF jsonb_typeof(message) IS DISTINCT FROM 'object' THEN
+        refusal := carillon.refusal('message', 'a JSON object', left(coalesce(message::text, 'null'), 40));
     ELSE
-        SELECT k.name INTO unknown FROM jsonb_object_keys(body) AS k(name)
+        SELECT k.name INTO unknown FROM jsonb_object_keys(message) AS k(name)
         WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
         IF FOUND THEN
-            refusal := carillon.refusal('body', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
+            refusal := carillon.refusal('message', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
                 'The members are: ' || array_to_string(names, ', ') || '.');
         END IF;
     END IF;
     PERFORM carillon.refuse(refusal);
     BEGIN
-        m := jsonb_populate_record(NULL::carillon.message_arguments, body);
-        m.is_strict := coalesce((body ->> 'strict')::boolean, false);
+        m := jsonb_populate_record(NULL::carillon.message_arguments, message);
+        m.is_strict := coalesce((message ->> 'strict')::boolean, false);
     EXCEPTION
         WHEN data_exception THEN
-            refusal := carillon.unfit_member(body);
+            refusal := carillon.unfit_member(message);
             PERFORM carillon.refuse(refusal);
             RAISE;
     END;
     m.app := app;
     m.on_unknown := coalesce(m.on_unknown, 'retry');
     m.on_duplicate := coalesce(m.on_duplicate, 'null');
-    IF jsonb_typeof(body -> 'alert') = 'object' THEN
+    IF jsonb_typeof(message -> 'alert') = 'object' THEN
         m.alert := NULL;
-        m.alert_json := body -> 'alert';
+        m.alert_json := message -> 'alert';
     END IF;
-    IF jsonb_typeof(body -> 'payload') = 'object' THEN
+    IF jsonb_typeof(message -> 'payload') = 'object' THEN
         m.payload_type := 'jsonb'::regtype;
     END IF;
-    IF jsonb_typeof(body -> 'payloads' -> 0) = 'object' THEN
+    IF jsonb_typeof(message -> 'payloads' -> 0) = 'object' THEN
         m.payloads_type := 'jsonb[]'::regtype;
     END IF;
     RETURN m;
@@ -88,12 +88,12 @@ $$;
 -- MARK: Test pushes
 
 -- What would be sent, or why not. It stores nothing.
-CREATE FUNCTION carillon.preview_message(app text, body jsonb) RETURNS TABLE (
+CREATE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    m CONSTANT carillon.message_arguments := carillon.message_of_json(app, body);
+    m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
     made CONSTANT carillon.draft := carillon.draft(m);
     cleaned record;
     refusal carillon.refusal := made.refusal;
@@ -128,14 +128,14 @@ COMMENT ON FUNCTION carillon.preview_message IS
 -- Enqueues a message once for each key: one that is sent again within a day enqueues nothing, and has the id of the first. With
 -- another body it is refused.
 CREATE FUNCTION carillon.submit_once(
-    m carillon.message_arguments, key text, body jsonb, OUT id bigint, OUT is_new boolean
+    m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
     -- The members of an object in any order and layout are the same body.
-    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(body::text, 'UTF8')) END;
+    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(message::text, 'UTF8')) END;
     target integer;
     earlier bytea;
 BEGIN
@@ -163,13 +163,13 @@ END
 $$;
 
 CREATE FUNCTION carillon.send_test(
-    app text, body jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
+    app text, message jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     most CONSTANT integer := 10;
-    m carillon.message_arguments := carillon.message_of_json(app, body);
+    m carillon.message_arguments := carillon.message_of_json(app, message);
     refusal carillon.refusal;
 BEGIN
     IF cardinality(m.tokens) > most THEN
@@ -177,7 +177,7 @@ BEGIN
         PERFORM carillon.refuse(refusal);
     END IF;
     m.lane := coalesce(m.lane, 0);
-    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, body) AS s;
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
     IF is_new THEN
         PERFORM carillon.act_as(actor);
         PERFORM carillon.record_change('send test', app,
@@ -247,7 +247,7 @@ COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: req
 -- Enqueues for the app of the token, which is given by its SHA-256: the parameters of a statement may be logged. The key of a
 -- request is its dedupe_key.
 CREATE FUNCTION carillon.enqueue_with_token(
-    token_digest bytea, body jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -259,8 +259,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';
     END IF;
-    m := carillon.message_of_json(app, body);
-    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, body) AS s;
+    m := carillon.message_of_json(app, message);
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_with_token IS

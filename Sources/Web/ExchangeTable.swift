@@ -52,7 +52,9 @@ final class ExchangeTable: Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
         guard uploaded.isEmpty else {
-            return receive(uploaded, of: exchange) { refuse(.tooLarge, connection, method, path) }
+            return receive(uploaded, of: exchange) {
+                refuse(.tooLarge(limit: limits.bodyBytes), connection, method, path)
+            }
         }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
         switch routes.match(method: String(cString: method), path: String(cString: path)) {
@@ -92,7 +94,7 @@ final class ExchangeTable: Sendable {
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
         var refusal = refusal(of: connection, method, path)
         if refusal == nil, announced > limits.bodyBytes {
-            refusal = refuse(.tooLarge, connection, method, path)
+            refusal = refuse(.tooLarge(limit: limits.bodyBytes), connection, method, path)
             observer?(.bodyRefused)
         }
         // A client that waits for 100 Continue reads the response before it sends the body.

@@ -41,9 +41,12 @@ package struct Refusal: Sendable {
         headers: [("Connection", "close")]
     )
     static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")
-    static let tooLarge = Refusal(.tooLarge, 413, "The request's body is too large.")
     static let stopping = Refusal(.stopping, 503, "This server is stopping.")
     static let interrupted = Refusal(.interrupted, 503, "This server is stopping.")
+
+    static func tooLarge(limit bytes: Int) -> Refusal {
+        Refusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
+    }
 
     /// - Parameter methods: those that the path takes, as a list.
     static func wrongMethod(allowed methods: String) -> Refusal {

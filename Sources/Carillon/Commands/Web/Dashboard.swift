@@ -132,6 +132,9 @@ struct Dashboard: Sendable {
         do {
             switch try await work() {
             case .page(let view): return answer(view, to: request, viewer)
+            case .refused(let view, let error):
+                return request.wantsJSON
+                    ? TroubleView(error).document.response : page(view, for: request, viewer, status: error.status)
             case .done(let link, let notice):
                 if request.wantsJSON {
                     let done: JSONValue = ["done": notice.kind.rawValue, "count": notice.count, "see": link.text]
@@ -140,8 +143,7 @@ struct Dashboard: Sendable {
                 return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
             }
         } catch let error as PageError {
-            let trouble = TroubleView(error.status, sentence: error.sentence, hint: error.hint)
-            return answer(trouble, to: request, viewer)
+            return answer(TroubleView(error), to: request, viewer)
         } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
             let trouble = TroubleView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
             return answer(trouble, to: request, viewer)

@@ -19,7 +19,7 @@ struct DashboardServer: Sendable {
             port: address.port,
             limits: limits,
             admission: { refusal(of: $0) },
-            refusing: ProblemDocument.writing,
+            refusing: { answer(to: $1, refused: $0) },
             observer: { log.warnings.tell($0) },
             routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access, log: log).routes
                 + Assets.all.map(\.route) + [Route(.get, "/live") { await live.answer($0) }]
@@ -30,6 +30,20 @@ struct DashboardServer: Sendable {
         guard let refusal = access.refusal(of: request) else { return nil }
         log.refused(request)
         return refusal
+    }
+
+    /// For a person who has typed an address, a page that leads to others. It sets no cookie: a browser asks for icons by itself.
+    private func answer(to request: Request, refused refusal: Refusal) -> Response {
+        guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
+            access.refusal(of: request) == nil, var viewer = access.viewer(of: request)
+        else { return ProblemDocument.writing(refusal, request) }
+        viewer.newCookie = nil
+        let place = dashboards.map(\.place).first { request.path.hasPrefix($0.path("/") + "/") }
+        let error = PageError.notFound(refusal.detail, hint: "The menu leads to the pages.")
+        return Link.$base.withValue(place?.base ?? []) {
+            PageFrame(view: TroubleView(error), viewer: viewer, notice: nil, place: place ?? (hasList ? .list : .only))
+                .response(status: refusal.status)
+        }
     }
 
     private var hasList: Bool { dashboards.count > 1 }

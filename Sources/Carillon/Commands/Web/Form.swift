@@ -2,9 +2,13 @@ import CarillonWeb
 
 /// The fields of a form that was sent.
 struct Form: Sendable {
+    private static let type = "application/x-www-form-urlencoded"
+
     private let fields: [(name: String, value: String)]
 
     init(_ request: Request) throws {
+        let type = request.header("Content-Type")?.lowercased() ?? Self.type
+        guard type.hasPrefix(Self.type) else { throw PageError.notForm }
         guard let fields = FormFields.read(request.body) else {
             throw PageError.badRequest("This is not a form that a page of this server sends.")
         }

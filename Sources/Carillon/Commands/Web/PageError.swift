@@ -4,15 +4,25 @@ struct PageError: Error {
     let sentence: String
     let hint: String?
 
+    var text: String { hint.map { "\(sentence) \($0)" } ?? sentence }
+
     static func notFound(_ sentence: String, hint: String? = nil) -> PageError {
         PageError(status: 404, sentence: sentence, hint: hint)
     }
 
-    static func badRequest(_ sentence: String) -> PageError { PageError(status: 400, sentence: sentence, hint: nil) }
+    static func badRequest(_ sentence: String, hint: String? = nil) -> PageError {
+        PageError(status: 400, sentence: sentence, hint: hint)
+    }
 
     static func mayNotChange(_ viewer: Viewer) -> PageError {
         PageError(status: 403, sentence: "You may read, but not change anything.", hint: viewer.wayToChange)
     }
+
+    static let notForm = PageError(
+        status: 415,
+        sentence: "The body must have the fields of a form.",
+        hint: "Send 'Content-Type: application/x-www-form-urlencoded'."
+    )
 
     static let foreignForm = PageError(
         status: 403,

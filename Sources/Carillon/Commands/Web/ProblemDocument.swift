@@ -43,7 +43,7 @@ struct ProblemDocument: Sendable, JSONConvertible {
 
 extension Request {
     /// Whether a program sent it, by what it takes or what it brings.
-    fileprivate var isOfProgram: Bool {
+    var isOfProgram: Bool {
         wantsJSON || header("Content-Type")?.lowercased().hasPrefix("application/json") ?? false
     }
 }

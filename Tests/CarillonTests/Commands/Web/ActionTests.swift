@@ -268,7 +268,19 @@ import Testing
             #expect(sent.status == "303" && sent.header("Location")?.hasPrefix("/messages/") == true, "\(sent.body)")
             #expect(try await shop.database.value("(SELECT payload::text FROM carillon.messages)") == payload)
             let wrong = await visitor.post("/test", "app=shop&token=xyz&text=hi&preview=yes")
-            #expect(wrong.status == "200" && wrong.body.contains("role=\"alert\"") && wrong.body.contains("tokens"))
+            #expect(wrong.status == "400" && wrong.body.contains("role=\"alert\"") && wrong.body.contains("tokens"))
+            // As it was typed.
+            #expect(wrong.body.contains("value=\"xyz\""))
+            let refused = await visitor.post(
+                "/test",
+                "app=shop&token=xyz&text=hi",
+                more: "Accept: application/json\r\n"
+            )
+            #expect(
+                refused.status == "400" && refused.header("Content-Type") == "application/problem+json",
+                "\(refused)"
+            )
+            #expect(await visitor.post("/test", more: "Content-Type: application/json\r\n").status == "415")
             let long = String(repeating: "x", count: 5_000)
             #expect(await visitor.post("/test", "app=shop&token=aa&text=\(long)").body.contains("4096 bytes at most"))
             #expect(await visitor.post("/test", "app=none&token=aa&text=hi").body.contains("role=\"alert\""))
@@ -289,7 +301,7 @@ import Testing
             #expect(Set([first, again].map { $0.header("Location")?.prefix { $0 != "?" } }).count == 1)
             let changed = await visitor.post("/test", form + "+there&send=yes&key=\(key)")
             #expect(
-                changed.status == "200" && changed.body.contains("sent before with other values"),
+                changed.status == "422" && changed.body.contains("sent before with other values"),
                 "\(changed.body)"
             )
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)

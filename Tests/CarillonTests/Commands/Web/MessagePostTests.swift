@@ -92,6 +92,16 @@ import Testing
         }
     }
 
+    @Test func `a member that enqueue does not take is named, with all that it takes`() async throws {
+        for member in ["token", "app"] {
+            try await refused(
+                "{\"\(member)\": \"aa\", \"body\": \"hi\"}",
+                detail: "Argument \"message\" takes the arguments of enqueue without app, got a member \"\(member)\".",
+                hint: "The members are: tokens, "
+            )
+        }
+    }
+
     private func refused(_ body: String, detail: String, hint: String) async throws {
         try await Visitor.withOperator([]) { shop, client in
             let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))

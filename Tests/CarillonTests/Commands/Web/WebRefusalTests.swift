@@ -7,7 +7,8 @@ import Testing
 @Suite struct WebRefusalTests {
     private static let json = "Accept: application/json\r\n"
 
-    @Test func `a program gets a problem document for every refused request, and a person text`() async throws {
+    @Test func `a program gets a problem document for every refused request, and a person a page or text`() async throws
+    {
         try await Shop.with { shop in
             let operators = try shop.folder.write("operators", "battery staple")
             let words = ["--operator-password-file", operators]
@@ -43,7 +44,13 @@ import Testing
                     }
                 }
                 #expect(await client.post("/apps", "", headers: Self.json).header("Allow") == "GET, HEAD")
-                let text = await client.get("/nothing")
+                let page = await client.get("/nothing")
+                #expect(page.status == "404" && page.header("Content-Type") == "text/html; charset=utf-8")
+                #expect(
+                    page.body.contains("There is nothing at this path.") && page.body.contains("href=\"/failures\"")
+                )
+                #expect(page.header("Set-Cookie") == nil)
+                let text = await client.post("/nothing", "")
                 #expect(text.header("Content-Type") == "text/plain; charset=utf-8")
                 #expect(text.body == "There is nothing at this path.\n")
             }

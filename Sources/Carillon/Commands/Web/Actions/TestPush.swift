@@ -104,15 +104,19 @@ struct TestPushAction {
             }
             return .page(try await view(push, preview, nil))
         } catch let error as PostgresError where Self.isRefusal(error) {
-            return .page(try await view(push, nil, Self.complaint(error)))
+            let refusal = Self.refusal(error)
+            return .refused(try await view(push, nil, refusal.text), refusal)
         }
     }
 
-    private static func complaint(_ error: PostgresError) -> String {
-        if error.sqlState == SQLState.duplicateObject {
-            return "This form was sent before with other values. Look at them, and send it again."
-        }
-        return [error.message.asSentence, error.hint?.asSentence].compactMap { $0 }.joined(separator: " ")
+    private static func refusal(_ error: PostgresError) -> PageError {
+        error.sqlState == SQLState.duplicateObject
+            ? PageError(
+                status: 422,
+                sentence: "This form was sent before with other values.",
+                hint: "Look at them, and send it again."
+            )
+            : PageError.badRequest(error.message.asSentence, hint: error.hint?.asSentence)
     }
 
     private static func isRefusal(_ error: PostgresError) -> Bool {

@@ -115,5 +115,5 @@ struct TestPushView: PageView {
         HTML(.pre, .class("payload")) { HTML(.code) { preview.payload } }
     }
 
-    var json: JSONValue { ["apps": apps, "preview": preview, "error": complaint] }
+    var json: JSONValue { ["apps": apps, "preview": preview] }
 }

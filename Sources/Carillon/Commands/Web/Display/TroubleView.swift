@@ -16,6 +16,8 @@ struct TroubleView: PageView {
         isPassing = false
     }
 
+    init(_ error: PageError) { self.init(error.status, sentence: error.sentence, hint: error.hint) }
+
     /// Messages of PostgreSQL and libpq may repeat a connection string.
     init(explaining error: CommandError, isReading: Bool = true) {
         let redactor = Redactor()
