@@ -25,7 +25,8 @@ extension ChildProcess {
         /// Detached from our terminal, so that an interrupt typed there reaches only this process.
         package var startsSession = false
         /// Killed when the thread that starts it ends, and so when this process ends, in any way. Start it on a thread that
-        /// stays, such as that of a loop: threads of the global executor end when they are idle.
+        /// stays, such as that of a loop: threads of the global executor end when they are idle. If the thread ends in the instant
+        /// before the program runs, the program is not killed.
         package var endsWithThread = false
 
         package init(_ program: String, _ arguments: [String] = []) {

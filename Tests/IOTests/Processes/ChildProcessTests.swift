@@ -55,18 +55,24 @@ import Testing
     }
 
     @Test func `it is killed when the thread that has started it ends, if it is to be`() async throws {
-        let (child, other) = try await TestLoop.with { loop in
-            var command = Self.shell("read -r forever </dev/zero")
-            let free = command
-            command.endsWithThread = true
-            let bound = command
-            return try await Task(executorPreference: loop) {
-                (try ChildProcess(bound), try ChildProcess(free))
-            }.value
+        try await TemporaryFolder.with { folder in
+            let (child, other) = try await TestLoop.with { loop in
+                var command = Self.shell("echo runs; exec tail -f /dev/null")
+                command.output = .file(folder.file("output"))
+                let free = command
+                command.endsWithThread = true
+                let bound = command
+                let children = try await Task(executorPreference: loop) {
+                    (try ChildProcess(bound), try ChildProcess(free))
+                }.value
+                // Only a program that runs is sure to be killed: see `endsWithThread`.
+                try await loop.eventually("both run") { try folder.read("output") == "runs\nruns\n" }
+                return children
+            }
+            defer { other.signal(SIGKILL) }
+            #expect(try await child.wait(on: TestLoop.shared, until: .now + .seconds(60)) == .signal(SIGKILL))
+            #expect(other.exitIfEnded() == nil)
         }
-        defer { other.signal(SIGKILL) }
-        #expect(try await child.wait(on: TestLoop.shared) == .signal(SIGKILL))
-        #expect(other.exitIfEnded() == nil)
     }
 
     @Test func `its streams, environment and folder are those it was given`() async throws {
