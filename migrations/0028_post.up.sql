@@ -1,5 +1,20 @@
 -- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
 
+-- Whether a member is of the JSON type that its argument takes. jsonb_populate_record makes a text of anything.
+CREATE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN jsonb_typeof(value) = 'null' OR type = 'jsonb'::regtype THEN true
+        WHEN name IN ('alert', 'payload') THEN jsonb_typeof(value) IN ('string', 'object')
+        WHEN name = 'tokens' AND jsonb_typeof(value) = 'array' THEN
+            NOT EXISTS (SELECT FROM jsonb_array_elements(value) AS e WHERE jsonb_typeof(e) NOT IN ('string', 'null'))
+        WHEN type = 'text[]'::regtype THEN jsonb_typeof(value) = 'array'
+        WHEN type IN ('bigint'::regtype, 'double precision'::regtype) THEN jsonb_typeof(value) = 'number'
+        WHEN type = 'boolean'::regtype THEN jsonb_typeof(value) = 'boolean'
+        ELSE jsonb_typeof(value) = 'string'
+    END
+$$;
+
 -- Refuses the first member whose value does not fit the type of its argument: PostgreSQL's own error does not name it.
 CREATE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -7,27 +22,31 @@ DECLARE
     member record;
 BEGIN
     FOR member IN
-        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type FROM jsonb_each(message) AS b
-        JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
+            carillon.is_fit(b.key, a.atttypid::regtype, b.value) AS is_fit
+        FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
-        ORDER BY b.key
+        ORDER BY 5, b.key
     LOOP
         BEGIN
             PERFORM jsonb_populate_record(NULL::carillon.message_arguments,
                 jsonb_build_object(member.attname, member.value));
+            CONTINUE WHEN member.is_fit;
         EXCEPTION
             WHEN data_exception THEN
-                RETURN carillon.refusal(member.key, CASE
-                        WHEN member.key = 'payloads' THEN 'an array of objects'
-                        WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
-                        WHEN member.type = 'bigint'::regtype THEN 'a whole number'
-                        WHEN member.type = 'double precision'::regtype THEN 'a number'
-                        WHEN member.type = 'boolean'::regtype THEN 'true or false'
-                        WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
-                        WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
-                        ELSE 'a value of type ' || member.type END,
-                    member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+                NULL;  -- what it takes is said below
         END;
+        RETURN carillon.refusal(member.key, CASE
+                WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
+                WHEN member.key = 'payloads' THEN 'an array of objects'
+                WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
+                WHEN member.type = 'bigint'::regtype THEN 'a whole number'
+                WHEN member.type = 'double precision'::regtype THEN 'a number'
+                WHEN member.type = 'boolean'::regtype THEN 'true or false'
+                WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
+                WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
+                ELSE 'a text' END,
+            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
     END LOOP;
     RETURN NULL;
 END
@@ -59,6 +78,13 @@ BEGIN
         END IF;
     END IF;
     PERFORM carillon.refuse(refusal);
+    IF EXISTS (
+        SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        WHERE NOT carillon.is_fit(b.key, a.atttypid::regtype, b.value)
+    ) THEN
+        PERFORM carillon.refuse(carillon.unfit_member(message));
+    END IF;
     BEGIN
         m := jsonb_populate_record(NULL::carillon.message_arguments, message);
         m.is_strict := coalesce((message ->> 'strict')::boolean, false);

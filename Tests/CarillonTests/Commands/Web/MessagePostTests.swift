@@ -79,6 +79,14 @@ import Testing
         (#""strict": 7"#, "Argument \"strict\" takes true or false, got 7."),
         (#""run_at": "soon""#, "Argument \"run_at\" takes a time, such as \"2026-11-22T11:45:00Z\", got \"soon\"."),
         (#""expires_at": "2026-13-40""#, "Argument \"expires_at\" takes a time, such as"),
+        (#""title": {"a": 1}"#, "Argument \"title\" takes a text, got {\"a\": 1}."),
+        (#""subtitle": true"#, "Argument \"subtitle\" takes a text, got true."),
+        (#""reference": 7"#, "Argument \"reference\" takes a text, got 7."),
+        (#""payload": ["a"]"#, "Argument \"payload\" takes a text or an object, got [\"a\"]."),
+        (#""badge": "1""#, "Argument \"badge\" takes a whole number, got \"1\"."),
+        (#""mutable_content": 1"#, "Argument \"mutable_content\" takes true or false, got 1."),
+        (#""tokens": ["aa", 1]"#, "Argument \"tokens\" takes an array of texts, got [\"aa\", 1]."),
+        (#""dedupe_for": 3600"#, "Argument \"dedupe_for\" takes an interval, such as \"1 hour\", got 3600."),
         (#""dedupe_for": "long""#, "Argument \"dedupe_for\" takes an interval, such as \"1 hour\", got \"long\"."),
     ])
     func `a member of the wrong type is named, with what it takes`(member: String, detail: String) async throws {
