@@ -165,7 +165,7 @@ import Testing
             )
             let visitor = try await Visitor(client, "/messages/\(id)/cancel?app=shop")
             let question = await client.get("/messages/\(id)/cancel?app=shop", headers: visitor.headers)
-            #expect(question.body.contains("1 push of 1 have not ended."), "\(question.body)")
+            #expect(question.body.contains("1 push of 1 has not ended."), "\(question.body)")
             let done = await visitor.post("/messages/\(id)/cancel", "app=shop")
             let address = try #require(done.header("Location"))
             #expect(address.hasPrefix("/messages/\(id)?app=shop&done=cancelled&count=1&seal="), "\(done.head)")
@@ -174,6 +174,9 @@ import Testing
             #expect(await client.get("/messages/\(id)/cancel?app=shop").body.contains("nothing is left to cancel"))
             #expect(await visitor.post("/messages/\(id)/cancel").status == "400")
             #expect(await visitor.post("/messages/\(id)/cancel", "app=none").status == "404")
+            #expect(await visitor.post("/messages/999999/cancel", "app=shop").status == "404")
+            let again = await visitor.post("/messages/\(id)/cancel", "app=shop")
+            #expect(again.header("Location")?.contains("done=cancelled&count=0&seal=") == true, "\(again.head)")
             #expect(
                 try await shop.database.rows("SELECT action, app FROM carillon.audit WHERE source = 'dashboard'") == [
                     "(cancel,shop)"

@@ -130,9 +130,13 @@ import Testing
             try await shop.database.run(
                 """
                 INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled, last_reason)
-                VALUES (1, 1, 1, 2, 1, 1, NULL), (2, 1, 1, 0, 0, 1, 'Superseded'), (3, 1, 0, 250, 0, 0, NULL);
+                VALUES (1, 1, 1, 2, 1, 1, NULL), (2, 1, 1, 0, 0, 1, 'Superseded'),
+                    (3, 1, 0, 250, 0, 0, NULL), (4, 1, 0, 2500, 0, 0, NULL);
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
+                SELECT 3, 1, lpad(to_hex(n), 64, '0'), 400, CASE WHEN n <= 220 THEN 'BadDeviceToken' ELSE 'BadTopic' END,
+                    now() - n * interval '1 second' FROM generate_series(1, 250) n;
                 INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
-                SELECT 3, 1, lpad(to_hex(n), 64, '0'), 400, 'BadDeviceToken' FROM generate_series(1, 250) n
+                SELECT 4, 1, lpad(to_hex(n), 64, '0'), 400, 'BadTopic' FROM generate_series(1, 2500) n
                 """
             )
             func story(_ id: Int) async throws -> String {
@@ -140,7 +144,17 @@ import Testing
             }
             #expect(try await story(1).contains("APNs accepted 1 of 5 pushes; 2 failed, 1 expired, 1 cancelled."))
             #expect(try await story(2).contains("APNs accepted 1 of 2 pushes; 1 cancelled (a newer push replaced it)."))
-            #expect(try await story(3).contains("Of the failures below: 200 pushes failed as 400 BadDeviceToken."))
+            // The 200 newest are shown, and one of each other reason.
+            let both = try await story(3)
+            #expect(
+                both.contains("220 pushes failed as 400 BadDeviceToken.")
+                    && both.contains("30 pushes failed as 400 BadTopic.")
+            )
+            let many = try await story(4)
+            #expect(
+                many.contains("Of 2,000 failures that were looked at: 2,000 pushes failed as 400 BadTopic."),
+                "\(many)"
+            )
         }
     }
 

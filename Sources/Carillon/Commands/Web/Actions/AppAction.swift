@@ -10,13 +10,20 @@ struct AppAction {
         "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, actor => $5)"
     )
 
+    /// The function keeps as many.
+    static let reasonLength = 1_000
+
     let database: WebDatabase
 
     init(_ database: WebDatabase) { self.database = database }
 
     func pause(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let name = Self.name(request)
-        return try await run(Self.pause, Parameters(name, form["reason"], viewer.name), name, .paused)
+        let reason = form["reason"]
+        guard (reason?.unicodeScalars.count ?? 0) <= Self.reasonLength else {
+            throw PageError.badRequest("Why takes \(Self.reasonLength.grouped) characters at most.")
+        }
+        return try await run(Self.pause, Parameters(name, reason, viewer.name), name, .paused)
     }
 
     func resume(_ request: Request, _ viewer: Viewer) async throws -> ActionResult {

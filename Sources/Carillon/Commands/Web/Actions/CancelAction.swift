@@ -12,11 +12,16 @@ struct CancelAction {
     func run(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let id = try MessageQuery.id(request)
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the message.") }
+        let query = MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), id: id, app: app)
+        let link = Link("messages", String(id), query: ["app": app])
+        // It may have ended since the person was asked: then nothing is recorded as cancelled.
+        guard try await query.messages().contains(where: { $0.waiting > 0 }) else {
+            return .done(link, Notice(.cancelled, count: 0))
+        }
         do {
             let jobs = try await database.change(Self.cancel, Parameters(id, app, viewer.name)) { rows in
                 try rows.int64(0, 0)
             }
-            let link = Link("messages", String(id), query: ["app": app])
             return .done(link, Notice(.cancelled, count: jobs))
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
             throw PageError.notFound("There is no app \(app).", hint: error.hint?.asSentence)
@@ -54,7 +59,7 @@ struct CancelView: PageView {
         } else {
             HTML(.p) {
                 "\(Counted.text(Int64(message.waiting), "push", "pushes")) of \(Int(message.tokens).grouped) "
-                    + "have not ended. If you cancel, jobs that no worker has claimed are not sent. What is in flight may arrive, "
+                    + "\(message.waiting == 1 ? "has" : "have") not ended. If you cancel, jobs that no worker has claimed are not sent. What is in flight may arrive, "
                     + "and is not retried."
             }
             if viewer.mayChange, let app = message.app {

@@ -50,8 +50,8 @@ struct FailureActionView: PageView {
     private var consequence: String {
         switch selection.deed {
         case .requeue:
-            "Each is enqueued again once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures "
-                + "are left out"
+            "Remove what made them fail first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
+                + "once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures are left out"
                 + (selection.includesUnknown
                     ? ". A device that has received one of them receives it again."
                     : ", and so are pushes that may have been delivered.")

@@ -37,6 +37,7 @@ struct ActionForm {
         value: String? = nil,
         type: String = "text",
         most: Int = 255,
+        least: String = "0",
         isWide: Bool = false,
         note: String? = nil
     ) -> HTML {
@@ -48,7 +49,7 @@ struct ActionForm {
                 Attribute(.type, type),
                 Attribute(.value, value),
                 Attribute(.maxlength, type == "text" ? String(most) : nil),
-                Attribute(.min, type == "number" ? "0" : nil),
+                Attribute(.min, type == "number" ? least : nil),
                 Attribute(.autocomplete, "off"),
                 Attribute(.placeholder, note)
             )

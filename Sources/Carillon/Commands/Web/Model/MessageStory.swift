@@ -49,10 +49,11 @@ struct MessageStory {
         return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
     }
 
-    /// Each reason of the failures that the page lists, the most frequent first.
+    /// Each reason of the failures that were looked at, the most frequent first.
     private var reasons: [String] {
-        let scope = failures.count < message.ended.failed ? "Of the failures below: " : ""
-        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.answer, default: 0] += 1 }
+        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.answer] = $1.ofReason }
+        let all = Int(counts.values.reduce(0, +))
+        let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were looked at: " : ""
         let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return order.prefix(5).map { answer, count in
             let reason = String(answer.split(separator: " ").last ?? "")

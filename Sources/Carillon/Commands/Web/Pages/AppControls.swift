@@ -14,7 +14,13 @@ struct AppControls {
             }
         } else {
             ActionForm.html(Link("apps", app.name, "pause"), viewer, class: "filters") {
-                ActionForm.field("Why", "reason", most: 200, isWide: true, note: "shown with the app")
+                ActionForm.field(
+                    "Why",
+                    "reason",
+                    most: AppAction.reasonLength,
+                    isWide: true,
+                    note: "shown with the app"
+                )
                 ActionForm.button("Pause: messages wait", isDangerous: true)
             }
         }
@@ -24,9 +30,16 @@ struct AppControls {
                 "max_rate",
                 value: settings.maxRate.map(String.init),
                 type: "number",
+                least: "1",
                 note: "no limit"
             )
-            ActionForm.field("Attempts, at most", "max_attempts", value: String(settings.maxAttempts), type: "number")
+            ActionForm.field(
+                "Attempts, at most",
+                "max_attempts",
+                value: String(settings.maxAttempts),
+                type: "number",
+                least: "1"
+            )
             ActionForm.check(
                 "BadDeviceToken deletes the token",
                 "reap_bad_tokens",

@@ -26,17 +26,25 @@ struct MessageQuery {
         ORDER BY p.claimed_at LIMIT 50
         """
     )
-    /// $1: the id of the whole message; $2: the name of its app, null if that is gone.
+    /// $1: the id of the whole message; $2: the name of its app, null if that is gone. One failure of each reason is among them.
     private static let failures = Statement(
         "web_message_failures",
         """
-        SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at, f.apns_id::text
-        FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
-            SELECT f.* FROM carillon.failed_parts(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
-                SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
-                LIMIT \(failureDepth)) f
-            LIMIT \(failureDepth)) f
-        ORDER BY f.failed_at DESC, f.token LIMIT \(failureLimit)
+        SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at,
+            f.apns_id::text, f.of_reason
+        FROM (
+            SELECT * FROM (
+                SELECT f.*, count(*) OVER (PARTITION BY f.status, f.reason) AS of_reason,
+                    row_number() OVER (PARTITION BY f.status, f.reason ORDER BY f.failed_at DESC) AS place
+                FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
+                    SELECT f.* FROM carillon.failed_parts(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
+                        SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
+                        LIMIT \(failureDepth)) f
+                    LIMIT \(failureDepth)) f
+            ) f
+            ORDER BY f.place > 1, f.failed_at DESC LIMIT \(failureLimit)
+        ) f
+        ORDER BY f.failed_at DESC, f.token
         """
     )
 
@@ -134,6 +142,8 @@ struct MessageFailure: RowReadable {
     let requeuedAt: Moment?
     let unregisteredAt: Moment?
     let apnsID: String?
+    /// How many of those that were looked at have its status and reason.
+    let ofReason: Int64
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         token = try rows.string(row, "token")
@@ -144,6 +154,7 @@ struct MessageFailure: RowReadable {
         requeuedAt = try rows.timestampIfPresent(row, "requeued_at").map(Moment.init)
         unregisteredAt = try rows.timestampIfPresent(row, "unregistered_at").map(Moment.init)
         apnsID = try rows.stringIfPresent(row, "apns_id")
+        ofReason = try rows.int64(row, "of_reason")
     }
 
     var answer: String { (status.map { "\($0) " } ?? "") + reason }
