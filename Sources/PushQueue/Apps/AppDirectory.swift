@@ -87,11 +87,12 @@ struct AppDirectory: Sendable {
         return news
     }
 
-    private func isInUse(_ credential: Credential) -> Bool {
-        apps.values.contains { app in
-            if case .success(let route) = app.route { route.credential == credential } else { false }
-        }
+    /// Whether an app sends with that credential: most likely this one, so it is asked first.
+    func isInUse(_ credential: Credential, by app: Int32) -> Bool {
+        apps[app].map { $0.sends(with: credential) } ?? false || isInUse(credential)
     }
+
+    private func isInUse(_ credential: Credential) -> Bool { apps.values.contains { $0.sends(with: credential) } }
 
     private mutating func route(of row: AppRow, _ news: inout News) -> Result<App.Route, Trouble> {
         do throws(Trouble) {

@@ -16,6 +16,8 @@ package final class RoutedApp: Sendable {
 
     package var name: String { row.settings.name }
 
+    func sends(with credential: Credential) -> Bool { (try? route.get())?.credential == credential }
+
     /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
     func topic(for pushType: PushType?) -> [UInt8] {
         guard let pushType, pushType != .alert else { return topic }

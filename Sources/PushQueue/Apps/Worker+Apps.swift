@@ -54,11 +54,19 @@ extension Worker {
             for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }
         notesBell.ring()
-        // Their connections end with the last push in flight on them.
-        for credential in unused {
-            suppliedCredentials[credential] = nil
-            await backend.outdate(credential: credential)
-        }
+        for credential in unused { await outdate(credential) }
+    }
+
+    /// A flight that sent with this credential has ended. If the credential was replaced before the pushes reached the
+    /// backend, they brought it back into use.
+    func flightEnded(using credential: Credential, of app: Int32) async {
+        if !state.limits.apps.isInUse(credential, by: app) { await outdate(credential) }
+    }
+
+    /// Its connections end with the last push in flight on them.
+    private func outdate(_ credential: Credential) async {
+        suppliedCredentials[credential] = nil
+        await backend.outdate(credential: credential)
     }
 
     /// The credential for deliveries: a signing key uses the provider tokens that the fleet shares.

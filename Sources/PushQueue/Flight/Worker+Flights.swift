@@ -7,6 +7,7 @@ extension Worker {
     func runFlight(_ plan: ClaimPlan) async {
         var flight = Flight(plan, claimedAs: state.id)
         var rest: Remainder?
+        var used: Credential?
         var step = flight.first
         while true {
             let event: Flight.Event
@@ -14,7 +15,10 @@ extension Worker {
             case .claim(let plan): event = await claim(plan, as: flight.worker)
             case .takeTurn(let pushes, let route):
                 // Connect first: pushes that waited for a connection would go out with those of the next turn.
-                if let route { await backend.prepare(for: route.gateway, with: supplied(route.credential)) }
+                if let route {
+                    used = route.credential
+                    await backend.prepare(for: route.gateway, with: supplied(route.credential))
+                }
                 let parameters = Parameters(flight.app, Int32(clamping: pushes))
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
                     .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
@@ -34,6 +38,7 @@ extension Worker {
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
+                used = route.credential
                 let delivered = await deliver(jobs, by: route)
                 state.limits.capacities.learned(delivered.capacity, of: jobs.app)
                 rest = delivered.rest
@@ -48,7 +53,9 @@ extension Worker {
                 }
             case .countActivity: event = await countActivity()
             case .split(let message): event = await split(message, of: plan.lane)
-            case .end: return
+            case .end:
+                if let used { await flightEnded(using: used, of: flight.app) }
+                return
             }
             step = flight.next(after: event, in: &state, at: .now)
             publish(flight.takeNews())

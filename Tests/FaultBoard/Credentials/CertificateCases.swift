@@ -21,8 +21,10 @@ import Testing
                     try await scene.eventually("a new connection was made", within: .seconds(5)) {
                         await scene.simulator.statistics().connections > before
                     }
-                    try await scene.eventually("the old one is closed") {
-                        await scene.simulator.statistics().openConnections == 1
+                    var open = 0
+                    try await scene.eventually("only the new one is open, not \(open)") {
+                        open = await scene.simulator.statistics().openConnections
+                        return open == 1
                     }
                     let sent = scene.record.requests
                     try await scene.requests(sent + 200)
