@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import CarillonPushQueue
@@ -10,16 +11,15 @@ import Testing
     private static let runs = Self.environment["CARILLON_SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
     private static let seed = Self.environment["CARILLON_SIMULATION_SEED"].flatMap { UInt64($0) }
 
-    /// Other tests run between two seeds: a test that computes for seconds would hold one of the few threads that all of them
-    /// share, and servers of other tests would miss their time limits.
     private func run(_ seed: UInt64, _ faults: SimulationFaults? = nil) async throws -> Simulation {
-        await Task.yield()
-        let apps = try SimulatedApp.directory.get()
-        let simulation = Simulation(seed: seed, apps: apps, faults: faults.map { faults in { _ in faults } })
-        _ = simulation.run()
-        let wrongs = simulation.audit()
-        #expect(wrongs.isEmpty, "seed \(seed): \(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)")
-        return simulation
+        try await Computing.run {
+            let apps = try SimulatedApp.directory.get()
+            let simulation = Simulation(seed: seed, apps: apps, faults: faults.map { faults in { _ in faults } })
+            _ = simulation.run()
+            let wrongs = simulation.audit()
+            #expect(wrongs.isEmpty, "seed \(seed): \(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)")
+            return simulation
+        }
     }
 
     @Test(arguments: 0..<4) func `under all faults no push is lost, and none is sent twice without need`(

@@ -37,11 +37,9 @@ actor DatabaseCopies {
 
     /// Returns the name of a new database.
     func create(_ contents: TestDatabase.Contents) async throws -> String {
-        var template = "template0"
-        if contents == .schema {
-            try await migrated()
-            template = Self.template
-        }
+        // For an empty database too: the roles belong to the cluster, and stay while the template has its grants.
+        try await migrated()
+        let template = contents == .schema ? Self.template : "template0"
         number += 1
         let name = "test_\(number)"
         try await administration.script("CREATE DATABASE \(name) TEMPLATE \(template)\(strategy)")

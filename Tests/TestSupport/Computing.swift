@@ -1,0 +1,32 @@
+import CarillonIO
+import Glibc
+
+/// Long computations of tests, such as simulations and fuzzing, on a thread of their own.
+///
+/// All other tests share a few threads. Between two seeds of a simulation each of their steps would wait for tenths of a
+/// second, and servers and workers of these tests would miss their time limits.
+package enum Computing {
+    private static let loop: EventLoop = {
+        do {
+            let loop = try EventLoop(name: "computing")
+            loop.submit { giveWay() }
+            return loop
+        } catch {
+            fatalError("the thread for computations cannot start: \(error)")
+        }
+    }()
+
+    package static func run<R>(_ body: () async throws -> R) async rethrows -> R {
+        try await withTaskExecutorPreference(loop) {
+            // The preference counts from the next suspension on.
+            await Task.yield()
+            return try await body()
+        }
+    }
+
+    /// The kernel lets other threads run first.
+    private static func giveWay() {
+        // On Linux this is about the calling thread. If it fails, the tests are only slower.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+    }
+}
