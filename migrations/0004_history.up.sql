@@ -12,6 +12,8 @@ CREATE TABLE carillon.results (
     cancelled    integer NOT NULL DEFAULT 0,
     attempts     integer NOT NULL DEFAULT 1,
     finished_at  timestamptz NOT NULL DEFAULT now(),
+    created_at   timestamptz,
+    worker_id    bigint,
     -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
     last_status  smallint,
     last_reason  text,
@@ -40,6 +42,9 @@ COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before 
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
 COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
+COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.results.worker_id IS
+    'the worker that wrote this; null: no worker did, for example because the job was cancelled';
 COMMENT ON COLUMN carillon.results.last_status IS
     'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
 COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';

@@ -61,8 +61,8 @@ BEGIN
         remaining := tokens - sent - failed - expired - cancelled;
     ELSE
         -- One job, which has ended, has begun, or waits.
-        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
-        INTO sent, failed, expired, cancelled, remaining, finished_at
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
         FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
         IF NOT FOUND THEN
             SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
@@ -132,7 +132,7 @@ COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelle
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.held IS
     'why it is not sent at the moment: a paused app, no worker, a refused credential';
-COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: a message of one job that has ended';
+COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: that could not be recorded';
 COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
 COMMENT ON COLUMN carillon.message_state.outcomes IS
     'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; none '
@@ -222,7 +222,8 @@ BEGIN
         SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,
             coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
             coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-            min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids,
+            min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
+            array_agg(t.message_id) AS ids,
             array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
             (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
             (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason,
@@ -230,12 +231,12 @@ BEGIN
         INTO known
         FROM (
             SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
-                r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids
+                r.created_at, r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids
             FROM carillon.results r WHERE r.app_id = message.app_id
                 AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
             UNION ALL
-            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL,
-                u.last_status, u.last_reason, u.apns_unique_ids
+            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference,
+                u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
@@ -253,7 +254,7 @@ BEGIN
                 WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = p.id AND r.app_id = message.app_id)
                     AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = p.id)
             )
-            SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at), NULL, NULL, NULL
+            SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), NULL, max(f.failed_at), NULL, NULL, NULL
             FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)) t;
         everywhere := false;
         LOOP
@@ -292,7 +293,7 @@ BEGIN
         answer.tokens := coalesce(whole.tokens,
             known.sent + known.failed + known.expired + known.cancelled + known.remaining + waiting.others);
         answer.attempts := greatest(known.attempts, waiting.attempts);
-        answer.created_at := coalesce(whole.created_at, waiting.created_at);
+        answer.created_at := coalesce(whole.created_at, known.created_at, waiting.created_at);
         answer.next_attempt_at := waiting.run_at;
         answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
             WHEN last_failure.reason IS NOT NULL THEN last_failure.status

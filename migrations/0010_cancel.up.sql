@@ -71,7 +71,7 @@ $$;
 -- What the record of a cancelled job needs.
 CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
-    last_reason text,
+    last_reason text, created_at timestamptz,
     updates text[]  -- its tokens, if it is an update
 );
 
@@ -94,9 +94,10 @@ BEGIN
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
     ORDER BY u.message_id FOR UPDATE;
 
-    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts, last_status, last_reason)
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, cancelled, attempts, created_at, last_status, last_reason)
     SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
-        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1,
+        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1, pg_catalog.min(g.created_at),
         (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
         (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
     FROM pg_catalog.unnest(jobs) g
@@ -121,10 +122,10 @@ BEGIN
         WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason,
-        apns_unique_ids)
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at,
+        last_status, last_reason, apns_unique_ids)
     SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
-        e.last_status, e.last_reason, e.apns_unique_ids
+        e.created_at, e.last_status, e.last_reason, e.apns_unique_ids
     FROM ended e;
 END
 $$;
@@ -179,13 +180,13 @@ BEGIN
         WITH ready AS (
             DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason, carillon.updated_tokens(m.push_type, m.tokens))
+                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))
                 ::carillon.cancelled_job AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
             WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason, carillon.updated_tokens(s.push_type, s.tokens))
+                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.updated_tokens(s.push_type, s.tokens))
                 ::carillon.cancelled_job AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
@@ -206,7 +207,7 @@ BEGIN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
+                    m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;

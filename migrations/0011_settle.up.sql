@@ -22,24 +22,27 @@ CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
     returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
     last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}',  -- of what has expired
-    unique_ids jsonb[] DEFAULT '{}'  -- of all that was sent of the message
+    unique_ids jsonb[] DEFAULT '{}',  -- of all that was sent of the message
+    created timestamptz[] DEFAULT '{}', worker bigint DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- In order of id, so that two workers with parts of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
         (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason,
-        apns_unique_ids)
+        apns_unique_ids, created_at)
     SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
         pg_catalog.sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
         pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts),
         (pg_catalog.array_agg(p.last_status ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
         (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(p.unique_ids) FILTER (WHERE p.unique_ids IS NOT NULL))[1]
+        (pg_catalog.array_agg(p.unique_ids) FILTER (WHERE p.unique_ids IS NOT NULL))[1],
+        coalesce(pg_catalog.min(p.created_at), pg_catalog.now())
     FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
-            progress.expired, progress.attempts, progress.last_status, progress.last_reason, progress.unique_ids)
+            progress.expired, progress.attempts, progress.last_status, progress.last_reason, progress.unique_ids,
+            progress.created)
         AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason,
-            unique_ids)
+            unique_ids, created_at)
     GROUP BY p.message_id ORDER BY p.message_id
     ON CONFLICT (app_id, message_id) DO UPDATE SET
         remaining = u.remaining + excluded.remaining,
@@ -54,10 +57,10 @@ BEGIN
         WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason,
-        apns_unique_ids)
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
     SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
-        f.last_status, f.last_reason, f.apns_unique_ids
+        f.created_at, progress.worker, f.last_status, f.last_reason, f.apns_unique_ids
     FROM finished f;
 END
 $$;
@@ -187,7 +190,8 @@ CREATE FUNCTION carillon.settle(
     part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
     -- The apns-unique-ids, if they are to be kept: of what has failed, and of tokens that were sent with their messages.
     failed_unique_id uuid[] DEFAULT '{}',
-    identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}'
+    identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
+    ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -297,17 +301,17 @@ BEGIN
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, last_status, last_reason,
-            apns_unique_ids)
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
         SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1), e.status, e.reason, e.unique_ids
+            coalesce(e.attempts, 1), e.created_at, worker, e.status, e.reason, e.unique_ids
         FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
-                ended_status, ended_reason, ended_unique_ids)
-            AS e(id, reference, broadcast, sent, failed, expired, attempts, status, reason, unique_ids);
+                ended_created, ended_status, ended_reason, ended_unique_ids)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
     END IF;
     IF has_parts THEN
         PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
-            part_expired, part_attempts, part_status, part_reason, part_unique_ids);
+            part_expired, part_attempts, part_status, part_reason, part_unique_ids, part_created, worker);
     END IF;
     IF has_failed THEN
         INSERT INTO carillon.failures

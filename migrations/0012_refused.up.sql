@@ -14,7 +14,7 @@ $$;
 -- that is what is refused. Returns false if nothing could be written.
 CREATE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
-    token text[], status smallint[], apns_id uuid[]
+    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -26,11 +26,14 @@ BEGIN
     PERFORM carillon.own_path();
     BEGIN
         IF job.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
-            VALUES (job.id, app, job.reference, job.broadcast_id, sent, failed, expired, job.attempt);
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts,
+                created_at, worker_id)
+            VALUES (job.id, app, job.reference, job.broadcast_id, sent, failed, expired, job.attempt, job.created_at,
+                worker);
         ELSE
             PERFORM carillon.progress(app, ARRAY[job.origin], ARRAY[job.reference], ARRAY[job.broadcast_id], '{0}',
-                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[job.attempt]);
+                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[job.attempt], created => ARRAY[job.created_at],
+                worker => end_unrecorded.worker);
         END IF;
         is_written := true;
     EXCEPTION
@@ -113,7 +116,8 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
-    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id)
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
+            settle_refused.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
@@ -135,13 +139,14 @@ BEGIN
         SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
     PERFORM carillon.keep_failed(app, jobs);
-    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt - unbegun
+    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
+    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt - unbegun,
+        j.created_at
     FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NULL;
     PERFORM carillon.progress(app, pg_catalog.array_agg(j.origin), pg_catalog.array_agg(j.reference),
         pg_catalog.array_agg(j.broadcast_id), pg_catalog.array_agg(0), pg_catalog.array_agg(0),
         pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0),
-        pg_catalog.array_agg(j.attempt - unbegun))
+        pg_catalog.array_agg(j.attempt - unbegun), created => pg_catalog.array_agg(j.created_at))
     FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING pg_catalog.count(*) > 0;
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN

@@ -6,7 +6,7 @@
 CREATE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+        job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
 -- How many different tokens: upper and lower case are the same, and null is the empty one.
@@ -129,8 +129,9 @@ $$;
 CREATE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
-    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1
+    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
+        coalesce(j.created_at, now())
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(

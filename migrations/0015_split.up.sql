@@ -35,8 +35,9 @@ BEGIN
         GROUP BY lower(coalesce(u.token, '') COLLATE "C")
     ) AS t;
     IF whole.origin IS NULL THEN
-        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
-        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1)
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
+            coalesce(whole.created_at, now()))
         ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
@@ -136,11 +137,12 @@ BEGIN
         INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
         VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
         IF whole.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1);
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
+            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1,
+                whole.created_at);
         ELSE
             PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
-                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)]);
+                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)], created => ARRAY[whole.created_at]);
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN

@@ -128,7 +128,8 @@ BEGIN
 
     -- Messages that are in several pieces from now on.
     SELECT array_agg(j.id) AS ids, array_agg(j.reference) AS reference, array_agg(j.broadcast_id) AS broadcast,
-        array_agg(carillon.count_tokens(j.tokens)) AS tokens, array_agg(0) AS none, array_agg(j.attempt - 1::smallint) AS attempts
+        array_agg(carillon.count_tokens(j.tokens)) AS tokens, array_agg(0) AS none,
+        array_agg(j.attempt - 1::smallint) AS attempts, array_agg(j.created_at) AS created
     INTO begun FROM unnest(held) AS j
     WHERE j.origin IS NULL AND (
         SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1;
@@ -140,7 +141,7 @@ BEGIN
     PERFORM carillon.own_path();
     IF begun.ids IS NOT NULL THEN
         PERFORM carillon.progress(app, begun.ids, begun.reference, begun.broadcast, begun.tokens, begun.none,
-            begun.none, begun.none, begun.attempts);
+            begun.none, begun.none, begun.attempts, created => begun.created);
     END IF;
     IF pg_catalog.cardinality(ended) > 0 THEN
         PERFORM carillon.end_cancelled(app, ended);

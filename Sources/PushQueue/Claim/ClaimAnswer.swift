@@ -169,11 +169,12 @@ extension ClaimedJobs {
             origin: try rows.int64IfPresent(row, .origin),
             broadcast: try rows.int64IfPresent(row, .broadcast),
             reference: reference,
+            createdAt: try rows.timestamp(row, .createdAt),
             expiresAt: try rows.timestampIfPresent(row, .expiresAt),
             attempt: try rows.int16IfPresent(row, .attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
-        waited(since: try rows.timestamp(row, .createdAt), attempt: job.attempt)
+        waited(since: job.createdAt, attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, .priority)
         let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(stored: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []

@@ -17,6 +17,8 @@ package struct ClaimedJobs: Sendable {
         var origin: Int64?
         let broadcast: Int64?
         let reference: Extent?
+        /// When it was enqueued, in microseconds since 1970.
+        let createdAt: Int64
         /// Microseconds since 1970.
         let expiresAt: Int64?
         let attempt: Int16

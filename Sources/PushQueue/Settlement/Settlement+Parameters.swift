@@ -20,6 +20,7 @@ extension Settlement {
             "kept", "kept_whole", "kept_place", "kept_token",
             "again_status", "again_reason", "unanswered", "ended_status", "ended_reason", "part_status", "part_reason",
             "failed_unique_id", "identified", "identified_token", "identified_unique_id",
+            "ended_created", "part_created",
         ]
 
         /// Each name with its parameter: `app => $1, claim => $2, …`.
@@ -56,6 +57,8 @@ extension Settlement {
         arguments.append("part_status", Self.column(lastAttempts(of: parts).map { $0?.status }))
         arguments.append("part_reason", Self.column(lastAttempts(of: parts).map { $0?.reason }))
         appendUniqueIDs(to: &arguments, claim)
+        arguments.append("ended_created", Self.times(of: ended, claim))
+        arguments.append("part_created", Self.times(of: parts, claim))
         return arguments.parameters
     }
 
@@ -142,6 +145,11 @@ extension Settlement {
     /// A column of nulls is left empty.
     private static func column<Value: PostgresValue>(_ values: some Collection<Value?>) -> PostgresArray {
         values.contains { $0 != nil } ? PostgresArray(values) : PostgresArray(of: Value.type)
+    }
+
+    /// When the jobs were enqueued.
+    private static func times(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
+        PostgresArray(shares.lazy.map { Timestamp(claim.jobs[Int($0.job)].createdAt) })
     }
 
     private static func references(of jobs: some Collection<ClaimedJobs.Job>, _ claim: ClaimedJobs) -> PostgresArray {

@@ -31,6 +31,7 @@ struct ClaimBuilder {
             origin: origin,
             broadcast: nil,
             reference: nil,
+            createdAt: 0,
             expiresAt: expiresAt,
             attempt: attempt,
             mayRepeat: mayRepeat

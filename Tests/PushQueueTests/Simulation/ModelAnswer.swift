@@ -25,6 +25,7 @@ extension ClaimAnswer {
                 origin: row.origin,
                 broadcast: nil,
                 reference: nil,
+                createdAt: claim.claimedAt,
                 expiresAt: row.expiresAt,
                 attempt: row.attempt,
                 mayRepeat: row.mayRepeat

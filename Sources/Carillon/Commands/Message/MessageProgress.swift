@@ -66,7 +66,7 @@ struct MessageProgress: RowReadable {
 
     /// For example "1 sent, 2 failed".
     var counts: String {
-        let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
+        let parts = ended.texts
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ") + replaced
     }
 
@@ -134,6 +134,9 @@ struct EndedPushes: RowReadable {
         expired = Int(try rows.int64(row, "expired"))
         cancelled = Int(try rows.int64(row, "cancelled"))
     }
+
+    /// For example "1 sent" and "2 failed".
+    var texts: [String] { ["\(sent.grouped) sent"] + unsentTexts }
 
     var total: Int { sent + failed + expired + cancelled }
 

@@ -11,6 +11,7 @@ struct MessageTimeline {
     let message: MessageProgress
     let flights: [MessageFlight]
     let failures: [MessageFailure]
+    let workers: [WorkerShare]
 
     /// In the order of time. What is still to come is last.
     var events: [Event] {
@@ -49,11 +50,23 @@ struct MessageTimeline {
                 Event(at: failures[20].failedAt, text: "And \(message.ended.failed - 20) more that failed.", mark: .bad)
             )
         }
+        if workers.count > 1 || (message.finishedAt == nil && !workers.isEmpty) {
+            events += workers.map { share in
+                let jobs = Counted.text(share.jobs, "job", "jobs")
+                return Event(
+                    at: share.finishedAt,
+                    text:
+                        "The last of \(jobs) that \(share.worker) finished: \(share.ended.texts.joined(separator: ", ")).",
+                    mark: share.ended.sent == share.ended.total ? .good : .attention
+                )
+            }
+        }
         if let finished = message.finishedAt {
+            let by = workers.count == 1 ? " Finished by \(workers[0].worker)." : ""
             events.append(
                 Event(
                     at: Moment(finished),
-                    text: "It ended: \(message.counts).",
+                    text: "It ended: \(message.counts).\(by)",
                     mark: StateMark.ofMessage(message.state)
                 )
             )
@@ -63,7 +76,6 @@ struct MessageTimeline {
 
     private var enqueued: String {
         "Enqueued: \(Counted.text(message.tokens, "push", "pushes"))."
-            + (message.createdAt == nil ? " The time is kept only while it waits." : "")
     }
 
     private var future: [Event] {

@@ -80,11 +80,16 @@ struct MessageQuery {
     func view(of message: MessageProgress) async throws -> MessageView {
         async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(message.id, message.app))
         async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(message.id, message.app))
+        async let workers: [WorkerShare] = database.values(
+            of: WorkerShare.statement,
+            Parameters(message.id, message.app)
+        )
         async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
         return MessageView(
             message: message,
             flights: try await flights,
             failures: try await failures,
+            workers: try await workers,
             contents: try await contents,
             tokens: tokens
         )

@@ -5,6 +5,7 @@ struct MessageView: PageView {
     let message: MessageProgress
     let flights: [MessageFlight]
     let failures: [MessageFailure]
+    let workers: [WorkerShare]
     /// Nil: the viewer may not see them.
     let contents: MessageContents?
     let tokens: TokenDisplay
@@ -69,7 +70,8 @@ struct MessageView: PageView {
 
     private var timeline: HTML {
         HTML(.ol, .class("timeline")) {
-            for event in MessageTimeline(message: message, flights: flights, failures: failures).events {
+            let whole = MessageTimeline(message: message, flights: flights, failures: failures, workers: workers)
+            for event in whole.events {
                 HTML(.li, .class(event.mark.rawValue)) {
                     HTML(.span, .class("when")) { event.at?.html ?? HTML(event.isNow ? "now" : "time not recorded") }
                     HTML(.span, .class("what")) { event.text }
@@ -105,7 +107,7 @@ struct MessageView: PageView {
             "may_have_arrived": message.mayHaveArrived, "created_at": message.createdAt.map(Moment.init),
             "finished_at": message.finishedAt.map(Moment.init),
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "failures": failures.map { $0.json(tokens) }, "contents": contents?.json,
+            "workers": workers, "failures": failures.map { $0.json(tokens) }, "contents": contents?.json,
         ]
     }
 }
