@@ -224,6 +224,9 @@ import Testing
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
             // Twice sent, it does nothing more.
             #expect(await visitor.post("/failures/requeue", form).isDone("requeued&count=0"))
+            let left = await client.get("/failures", headers: visitor.headers).body
+            #expect(left.contains("/failures/dismiss?app=shop&amp;reason=BadDeviceToken"))
+            #expect(!left.contains("/failures/requeue?app=shop&amp;reason=BadDeviceToken"))
             let dismissed = await visitor.post("/failures/dismiss", "app=shop&after=\(after)&until=\(until)")
             #expect(dismissed.isDone("dismissed&count=1"), "\(dismissed.head)")
             // Where dismissed ones are left out, the page says so.

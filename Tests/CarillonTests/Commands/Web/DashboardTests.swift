@@ -94,6 +94,10 @@ import Testing
             #expect(await client.get("/find?q=+order+7+").body.contains("<h1>Message \(id)</h1>"))
             let list = await client.get("/find?q=order+7", json: true).body
             #expect(list.contains("\"id\":\(id),") && list.contains("\"see\":\"/messages/\(id)?app=shop\""))
+            let second = try await enqueue(shop, "a0", more: ", reference => 'order 7'")
+            let both = await client.get("/find?q=order+7", json: true).body
+            let states = #""state":"partly sent","reference":"order 7","created_at":"2"#
+            #expect(both.contains(states) && both.contains(#""id":\#(second),"state":"ready""#), "\(both)")
             let token = try Client.read(await client.get("/find?q=\(Shop.token("dead").uppercased())"), "token").text
             #expect(
                 token.contains("Apple reported it dead, and it is not registered")
@@ -103,7 +107,9 @@ import Testing
                 #expect(await client.get(path).status == "404", "\(path)")
             }
             #expect(await client.get("/messages/x").status == "400")
-            #expect(await client.get("/failures?since=2h").status == "400")
+            for path in ["/failures?since=2h", "/?over=week", "/apps/shop?over=1d", "/scheduled?only=retry"] {
+                #expect(await client.get(path).status == "400", "\(path)")
+            }
             #expect(await client.get("/failures?before=99999999999999999999").status == "400")
         }
     }

@@ -9,7 +9,12 @@ enum ActivitySpan: String, CaseIterable, Sendable {
     var bucketSeconds: Double { self == .hour ? 60 : 1_200 }
     var text: String { self == .hour ? "the last hour" : "the last day" }
 
-    init(_ request: Request) { self = request.parameter("over").flatMap(Self.init(rawValue:)) ?? .hour }
+    init(_ request: Request) throws(PageError) {
+        guard let span = Self(rawValue: request.parameter("over") ?? Self.hour.rawValue) else {
+            throw PageError.badRequest("'over' is hour or day.")
+        }
+        self = span
+    }
 
     /// Links to the charts of a page.
     func tabs(_ address: (_ over: String?) -> Link) -> HTML {

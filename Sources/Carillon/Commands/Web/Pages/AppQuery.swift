@@ -15,10 +15,10 @@ struct AppQuery {
     let name: String
     let span: ActivitySpan
 
-    init(database: WebDatabase, _ request: Request) {
+    init(database: WebDatabase, _ request: Request) throws {
         self.database = database
         name = request.pathParameters["name"] ?? ""
-        span = ActivitySpan(request)
+        span = try ActivitySpan(request)
     }
 
     func run() async throws -> AppPageView {

@@ -5,8 +5,13 @@ import CarillonWeb
 struct FindQuery {
     private static let byReference = Statement(
         "web_find_reference",
-        "SELECT s.app, s.id, NULL::text AS state, $1 AS reference FROM carillon.search_reference($1) AS s"
+        """
+        SELECT s.app, s.id, NULL::text AS state, NULL::timestamptz AS created_at, $1 AS reference
+        FROM carillon.search_reference($1) AS s
+        """
     )
+    /// So many messages of one reference are looked at more closely.
+    private static let stateDepth = 10
     private static let byToken = Statement(
         "web_find_token",
         """
@@ -43,7 +48,23 @@ struct FindQuery {
             let (id, app) = (messages[0].id, messages[0].app)
             return try await MessageQuery(database: database, tokens: tokens, id: id, app: app).run()
         }
-        return FindView(wanted: wanted, messages: messages, events: try await events, tokens: tokens)
+        let detailed = try await detailed(messages)
+        return FindView(wanted: wanted, messages: detailed, events: try await events, tokens: tokens)
+    }
+
+    /// With the state and the time of each, as far as they are looked up.
+    private func detailed(_ messages: [FoundMessage]) async throws -> [FoundMessage] {
+        var detailed: [FoundMessage] = []
+        for message in messages {
+            var found = message
+            if message.state == nil, detailed.count < Self.stateDepth {
+                let query = MessageQuery(database: database, tokens: tokens, id: message.id, app: message.app)
+                let progress = try await query.messagesIfAny().first { $0.app == message.app }
+                if let progress { found = FoundMessage(progress) }
+            }
+            detailed.append(found)
+        }
+        return detailed
     }
 
     /// Nil: this is no device token.
@@ -64,15 +85,18 @@ extension TokenText {
 struct FoundMessage: RowReadable, JSONConvertible {
     let app: String?
     let id: Int64
-    /// Nil if it was found by its reference.
+    /// Nil if it was not looked up.
     let state: String?
     let reference: String?
+    /// Nil as the state, or if it could not be recorded.
+    let createdAt: Moment?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         app = try rows.stringIfPresent(row, "app")
         id = try rows.int64(row, "id")
         state = try rows.stringIfPresent(row, "state")
         reference = try rows.stringIfPresent(row, "reference")
+        createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
     }
 
     init(_ message: MessageProgress) {
@@ -80,11 +104,16 @@ struct FoundMessage: RowReadable, JSONConvertible {
         id = message.id
         state = message.state
         reference = message.reference
+        createdAt = message.createdAt.map(Moment.init)
     }
 
     var link: Link { Link("messages", String(id), query: ["app": app]) }
 
-    var json: JSONValue { ["app": app, "id": id, "state": state, "reference": reference, "see": link.text] }
+    var json: JSONValue {
+        [
+            "app": app, "id": id, "state": state, "reference": reference, "created_at": createdAt, "see": link.text,
+        ]
+    }
 }
 
 /// Something that happened to a device token.

@@ -31,6 +31,7 @@ struct FindView: PageView {
                 .text("Message") { message in HTML(.a, .href(message.link)) { String(message.id) } },
                 .text("App") { HTML($0.app ?? "an app that is gone") },
                 .text("State") { message in message.state.map { StateMark.ofMessage($0).html($0) } ?? HTML("–") },
+                .text("Enqueued") { $0.createdAt?.html ?? HTML("–") },
                 .text("Reference") { HTML($0.reference ?? "–") }
             ).html
         }

@@ -24,7 +24,9 @@ struct ScheduledQuery {
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
         app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
-        onlyRetries = request.parameter("only") == "retries"
+        let only = request.parameter("only") ?? ""
+        guard only.isEmpty || only == "retries" else { throw PageError.badRequest("'only' is retries, or left out.") }
+        onlyRetries = only == "retries"
         start = try TimePlace(request, "after", from: "later")
     }
 
