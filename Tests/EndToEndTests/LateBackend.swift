@@ -1,20 +1,13 @@
 import ApplePush
-import CarillonIO
 
 /// Sends over HTTP/2, but lets its batches wait until a credential has been replaced.
 struct LateBackend: Backend {
     private let real = HTTP2Backend()
-    private let state: State
-
-    private final class State: Sendable {
-        let isLate = Guarded<(now: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
-    }
-
-    init() { state = State() }
+    private let replacement = Gate()
+    private let stream = AsyncStream.makeStream(of: Void.self)
 
     /// One for each batch, before it waits.
-    var arrivals: AsyncStream<Void> { state.arrivals }
+    var arrivals: AsyncStream<Void> { stream.stream }
 
     func deliver(
         _ batch: consuming PushBatch,
@@ -22,14 +15,8 @@ struct LateBackend: Backend {
         with credential: Credential,
         terms: DeliveryTerms
     ) async -> Delivered {
-        state.arrived.yield()
-        await withCheckedContinuation { continuation in
-            let isLate = state.isLate.withLock { isLate in
-                if !isLate.now { isLate.waiting.append(continuation) }
-                return isLate.now
-            }
-            if isLate { continuation.resume() }
-        }
+        stream.continuation.yield()
+        await replacement.wait()
         return await real.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
@@ -43,20 +30,11 @@ struct LateBackend: Backend {
 
     func outdate(credential: Credential) async {
         await real.outdate(credential: credential)
-        goOn()
+        replacement.open()
     }
 
     func shutdown() async {
         await real.shutdown()
-        goOn()
-    }
-
-    private func goOn() {
-        let waiting = state.isLate.withLock { isLate in
-            isLate.now = true
-            defer { isLate.waiting = [] }
-            return isLate.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        replacement.open()
     }
 }
