@@ -44,7 +44,7 @@ COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts o
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.results.worker_id IS
-    'the worker that wrote this; null: no worker did, for example because the job was cancelled';
+    'the worker that settled its last push; null: it ended otherwise, for example cancelled, superseded or taken over';
 COMMENT ON COLUMN carillon.results.last_status IS
     'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
 COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';

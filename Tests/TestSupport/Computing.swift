@@ -3,8 +3,8 @@ import Glibc
 
 /// Long computations of tests, such as simulations and fuzzing, on a thread of their own.
 ///
-/// All other tests share a few threads. Between two seeds of a simulation each of their steps would wait for tenths of a
-/// second, and servers and workers of these tests would miss their time limits.
+/// All other tests share a few threads. If simulations ran there too, each step of another test would wait for tenths of a
+/// second, and its servers and workers would miss their time limits.
 package enum Computing {
     private static let loop: EventLoop = {
         do {

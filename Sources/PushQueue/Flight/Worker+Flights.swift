@@ -7,7 +7,8 @@ extension Worker {
     func runFlight(_ plan: ClaimPlan) async {
         var flight = Flight(plan, claimedAs: state.id)
         var rest: Remainder?
-        var used: Credential?
+        // An app that waits for its turn may get another one meanwhile.
+        var used: [Credential] = []
         var step = flight.first
         while true {
             let event: Flight.Event
@@ -16,7 +17,7 @@ extension Worker {
             case .takeTurn(let pushes, let route):
                 // Connect first: pushes that waited for a connection would go out with those of the next turn.
                 if let route {
-                    used = route.credential
+                    if used.last != route.credential { used.append(route.credential) }
                     await backend.prepare(for: route.gateway, with: supplied(route.credential))
                 }
                 let parameters = Parameters(flight.app, Int32(clamping: pushes))
@@ -38,7 +39,7 @@ extension Worker {
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
-                used = route.credential
+                if used.last != route.credential { used.append(route.credential) }
                 let delivered = await deliver(jobs, by: route)
                 state.limits.capacities.learned(delivered.capacity, of: jobs.app)
                 rest = delivered.rest
@@ -54,7 +55,7 @@ extension Worker {
             case .countActivity: event = await countActivity()
             case .split(let message): event = await split(message, of: plan.lane)
             case .end:
-                if let used { await flightEnded(using: used, of: flight.app) }
+                for credential in used { await flightEnded(using: credential, of: flight.app) }
                 return
             }
             step = flight.next(after: event, in: &state, at: .now)

@@ -50,19 +50,22 @@ struct MessageTimeline {
                 Event(at: failures[20].failedAt, text: "And \(message.ended.failed - 20) more that failed.", mark: .bad)
             )
         }
+        let isSample = workers.reduce(0) { $0 + $1.jobs } >= WorkerShare.jobDepth
         if workers.count > 1 || (message.finishedAt == nil && !workers.isEmpty) {
             events += workers.map { share in
+                let scope = isSample ? "Of the jobs that were looked at, " : ""
                 let jobs = Counted.text(share.jobs, "job", "jobs")
                 return Event(
                     at: share.finishedAt,
-                    text:
-                        "The last of \(jobs) that \(share.worker) finished: \(share.ended.texts.joined(separator: ", ")).",
+                    text: "\(scope)\(jobs) finished by \(share.worker) until now: "
+                        + "\(share.ended.texts.joined(separator: ", ")).",
                     mark: share.ended.sent == share.ended.total ? .good : .attention
                 )
             }
         }
         if let finished = message.finishedAt {
-            let by = workers.count == 1 ? " Finished by \(workers[0].worker)." : ""
+            let isAlone = workers.count == 1 && !isSample && workers[0].ended.total == message.ended.total
+            let by = isAlone ? " Finished by \(workers[0].worker)." : ""
             events.append(
                 Event(
                     at: Moment(finished),

@@ -3,7 +3,7 @@ import CarillonPostgres
 /// What one worker finished of a message.
 struct WorkerShare: RowReadable, JSONConvertible {
     /// So many jobs of a message are looked at.
-    private static let jobDepth = 1_000
+    static let jobDepth: Int64 = 1_000
 
     /// $1: the id of the message; $2: the name of its app, null if that is gone.
     static let statement = Statement(

@@ -58,7 +58,7 @@ struct FailureGroupTable {
             "app": group.app, "reason": group.reason, "since": window.rawValue,
         ]
         return HTML(.ul, .class("inline")) {
-            if group.status != 410, group.requeued < group.pushes {
+            if group.status != 410, group.isBounded || group.requeued < group.pushes {
                 HTML(.li) { HTML(.a, .href(Link("failures", "requeue", query: query))) { "Requeue" } }
             }
             HTML(.li) { HTML(.a, .href(Link("failures", "dismiss", query: query))) { "Dismiss" } }

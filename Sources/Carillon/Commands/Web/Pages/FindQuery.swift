@@ -88,7 +88,7 @@ struct FoundMessage: RowReadable, JSONConvertible {
     /// Nil if it was not looked up.
     let state: String?
     let reference: String?
-    /// Nil as the state, or if it could not be recorded.
+    /// Nil if it was not looked up, or could not be recorded.
     let createdAt: Moment?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
