@@ -79,6 +79,32 @@ BEGIN
 END
 $$;
 
+-- A job, by the names of its fields: a field that is added to the type later is null in the jobs of older programs.
+-- Neither this function nor the next has settings, so that PostgreSQL puts their bodies in place of the calls.
+CREATE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
+    push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    attempt smallint DEFAULT 1, claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+        attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+$$;
+
+-- The same job with other values in the named fields. Null keeps a value. A reason replaces the status too.
+CREATE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
+        payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
+        priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
+        reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
+        claims => coalesce(claims, job.claims), origin => coalesce(origin, job.origin), broadcast_id => job.broadcast_id,
+        created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        last_reason => coalesce(last_reason, job.last_reason))
+$$;
+
 -- The same job with some of its tokens.
 CREATE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -222,9 +248,8 @@ BEGIN
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
         FOR UPDATE;
         UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
-            SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload,
-                carillon.payloads_of(j, t.list), j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-                j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id), j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job END
+            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
+                payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
@@ -278,13 +303,12 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, ROW(
-                CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
-                coalesce(t.list, j.tokens), j.payload, CASE WHEN t.list IS NULL OR j.payloads IS NULL THEN j.payloads
-                    ELSE carillon.payloads_of(j, t.list) END, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-                j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
-                j.broadcast_id, j.created_at, CASE WHEN a.reason IS NULL THEN j.last_status ELSE a.status END,
-                coalesce(a.reason, j.last_reason))::carillon.job AS made
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
+                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
+                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
+                attempt => a.attempt, claims => 0::smallint,
+                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
+                last_status => a.status, last_reason => a.reason) AS made
             FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id

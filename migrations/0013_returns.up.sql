@@ -135,11 +135,9 @@ BEGIN
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
-        SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-            j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
-            j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job
-        FROM unnest(jobs) WITH ORDINALITY AS j
-        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.ordinality);
+        SELECT carillon.changed(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
+        FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
+        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
 END
 $$;
 
@@ -179,10 +177,8 @@ BEGIN
                 SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
                     j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(j.wait) * interval '1 millisecond'
-                FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id,
-                    topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status,
-                    last_reason, wait)
+                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
@@ -226,10 +222,8 @@ BEGIN
         placed := carillon.place(app, jobs, waits, is_new);
         EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
-            SELECT pg_catalog.array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens,
-                payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown, attempt,
-                claims, origin, broadcast_id, created_at, last_status, last_reason, wait)
-            WHERE j.id <> ALL (placed);
+            SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
+            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (placed);
         END IF;
         jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));
         is_new := true;

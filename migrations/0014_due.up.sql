@@ -29,9 +29,12 @@ BEGIN
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
             RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
-        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.payloads, t.push_type,
-            t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
-            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs,
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(carillon.job(id => t.id, lane => t.lane, tokens => t.tokens,
+                payload => t.payload, payloads => t.payloads, push_type => t.push_type, priority => t.priority,
+                expires_at => t.expires_at, collapse_id => t.collapse_id, topic => t.topic, reference => t.reference,
+                on_unknown => t.on_unknown, attempt => t.attempt, claims => t.claims, origin => t.origin,
+                broadcast_id => t.broadcast_id, created_at => t.created_at, last_status => t.last_status,
+                last_reason => t.last_reason) ORDER BY t.id) AS jobs,
             array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
@@ -249,13 +252,16 @@ BEGIN
                     LIMIT 1 FOR UPDATE SKIP LOCKED;
                     IF FOUND AND waiting.message < push.message THEN
                         DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || ROW(found_job.id, found_job.lane,
-                            ARRAY(SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
-                                ORDER BY u.place), found_job.payload,
-                            found_job.payloads, found_job.push_type, found_job.priority, found_job.expires_at,
-                            found_job.collapse_id, found_job.topic, found_job.reference, found_job.on_unknown,
-                            found_job.attempt, found_job.claims, found_job.origin, found_job.broadcast_id,
-                            found_job.created_at, found_job.last_status, found_job.last_reason)::carillon.job;
+                        pulled := pulled || carillon.job(id => found_job.id, lane => found_job.lane, tokens => ARRAY(
+                                SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
+                                ORDER BY u.place), payload => found_job.payload, payloads => found_job.payloads,
+                            push_type => found_job.push_type, priority => found_job.priority,
+                            expires_at => found_job.expires_at, collapse_id => found_job.collapse_id,
+                            topic => found_job.topic, reference => found_job.reference,
+                            on_unknown => found_job.on_unknown, attempt => found_job.attempt,
+                            claims => found_job.claims, origin => found_job.origin,
+                            broadcast_id => found_job.broadcast_id, created_at => found_job.created_at,
+                            last_status => found_job.last_status, last_reason => found_job.last_reason);
                         pulled_until := pulled_until || found_job.run_at;
                         source := cardinality(pulled);
                     ELSIF FOUND THEN

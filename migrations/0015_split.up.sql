@@ -66,10 +66,10 @@ BEGIN
         END IF;
         -- Some may be stored one by one; the others fail.
         pieces := carillon.restore(app, ARRAY(
-            SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
-                CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END, whole.push_type,
-                whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
-                whole.created_at, whole.last_status, whole.last_reason)::carillon.job
+            SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                tokens => array_agg(t.token ORDER BY t.place),
+                payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                origin => coalesce(whole.origin, whole.id))
             FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
             GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
     END;

@@ -42,11 +42,8 @@ BEGIN
         sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-            j.reference, j.on_unknown, j.attempt,
-            carillon.count_death(j.claims, CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END), j.origin,
-            j.broadcast_id,
-            j.created_at, j.last_status, j.last_reason)::carillon.job
+        SELECT carillon.changed(j, claims => carillon.count_death(j.claims,
+            CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END))
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
     IF cardinality(chosen) > 0 THEN

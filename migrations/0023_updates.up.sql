@@ -110,13 +110,11 @@ BEGIN
             GROUP BY t.id, t.stays, t.wait
         ) AS d
     ), made AS (
-        SELECT d.stays, d.wait, ROW(
-            CASE WHEN d.wait IS NULL OR d.pieces = 1 THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
-            d.tokens, j.payload, carillon.payloads_of(j, d.tokens), j.push_type, j.priority, j.expires_at, j.collapse_id,
-            j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
-            CASE WHEN d.pieces = 1 THEN j.origin ELSE coalesce(j.origin, j.id) END, j.broadcast_id, j.created_at,
-            CASE WHEN d.stays OR d.wait IS NOT NULL THEN j.last_status END,
-            CASE WHEN d.stays OR d.wait IS NOT NULL THEN j.last_reason ELSE 'Superseded' END)::carillon.job AS made
+        SELECT d.stays, d.wait, carillon.changed(j,
+            id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
+            tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
+            origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
+            last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
         FROM divided d JOIN unnest(held) AS j ON j.id = d.id
     )
     SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+
 /// A dead device token.
 ///
 /// Delete the token if it was last registered before `timestamp`. If it was registered again later, it is alive.

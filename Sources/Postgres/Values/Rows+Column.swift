@@ -6,6 +6,11 @@ extension Rows {
         case name(StaticString)
     }
 
+    /// The column of that name by its position, for reading many rows.
+    package func position(of name: StaticString) throws(PostgresError) -> Column {
+        .place(try place(of: .name(name)))
+    }
+
     @inline(__always)
     func place(of column: Column) throws(PostgresError) -> Int {
         switch column {

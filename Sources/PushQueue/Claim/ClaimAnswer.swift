@@ -73,27 +73,33 @@ extension ClaimAnswer {
                 left(m.last_reason, 256) AS last_reason
         ), kept AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
-            SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.payloads,
-                p.push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
-                p.origin, p.broadcast_id, p.created_at, p.last_status, p.last_reason)::carillon.job)
+            SELECT $4, $1, bool_or(p.claims >= 3), array_agg(carillon.job(id => p.id, lane => p.lane, tokens => p.tokens,
+                payload => p.payload, payloads => p.payloads, push_type => p.push_type, priority => p.priority,
+                expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic, reference => p.reference,
+                on_unknown => p.on_unknown, attempt => p.attempt, claims => p.claims, origin => p.origin,
+                broadcast_id => p.broadcast_id, created_at => p.created_at, last_status => p.last_status,
+                last_reason => p.last_reason))
             FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
                 'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
                 IS NOT NULL ELSE true END
             RETURNING id, claimed_at, quarantined
         )
-        SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
-            NULL::text, NULL::text, NULL::text, NULL::smallint, k.quarantined::integer::bigint, NULL::bigint, k.claimed_at,
-            NULL::json[], NULL::boolean FROM kept k
+        SELECT k.id AS claim, k.claimed_at, k.quarantined, NULL::bigint AS id, NULL::text[] AS tokens, NULL::json AS payload,
+            NULL::json[] AS payloads, NULL::text AS push_type, NULL::smallint AS priority, NULL::timestamptz AS expires_at,
+            NULL::text AS collapse_id, NULL::text AS topic, NULL::text AS reference, NULL::text AS on_unknown,
+            NULL::smallint AS attempt, NULL::bigint AS origin, NULL::bigint AS broadcast_id, NULL::timestamptz AS created_at,
+            NULL::boolean AS may_have_arrived, NULL::bigint AS unfit_pushes
+        FROM kept k
         UNION ALL
-        SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
-            p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
-            p.created_at, p.payloads, CASE WHEN $8 AND EXISTS (SELECT FROM carillon.unknown_outcomes o WHERE o.app_id = $1)
+        SELECT NULL, NULL, NULL, p.id, p.tokens, p.payload, p.payloads, nullif(p.push_type, 'alert'), p.priority, p.expires_at,
+            p.collapse_id, p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
+            p.created_at, CASE WHEN $8 AND EXISTS (SELECT FROM carillon.unknown_outcomes o WHERE o.app_id = $1)
                 AND coalesce(p.collapse_id, '') = '' AND EXISTS (SELECT FROM carillon.unknown_outcomes u
-                    WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
+                    WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END, NULL
         FROM picked p
         UNION ALL
-        (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL,
-            NULL, NULL
+        (SELECT NULL, NULL, NULL, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+            f.pushes
         FROM fitting f WHERE NOT f.fits ORDER BY f.id LIMIT 1)
         """
     )
@@ -124,30 +130,31 @@ extension ClaimAnswer {
         app: RoutedApp?,
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
+        let columns = try ClaimColumns(rows)
         var seen = TokenSet()
         for row in rows.indices {
-            if try rows.isNull(row, .kind) {
-                guard self.jobs != nil else {
-                    throw PostgresError(.unexpectedValue, "a claimed row came before its claim")
-                }
-                try self.jobs?.read(rows, row, of: app, unlessIn: &seen)
-                let id = try rows.int64(row, .id)
-                first = min(first ?? id, id)
-                self.rows += 1
-            } else if try rows.int16(row, .kind) == 1 {
+            if try !rows.isNull(row, columns.claim) {
                 var jobs = ClaimedJobs(
-                    id: try rows.int64(row, .id),
+                    id: try rows.int64(row, columns.claim),
                     app: plan.lane.app,
                     lane: plan.lane.number,
-                    claimedAt: try rows.timestamp(row, .createdAt),
+                    claimedAt: try rows.timestamp(row, columns.claimedAt),
                     installation: installation,
-                    areQuarantined: try rows.int64(row, .origin) != 0
+                    areQuarantined: try rows.bool(row, columns.quarantined)
                 )
                 jobs.reserve(jobs: rows.count)
                 self.jobs = consume jobs
+            } else if try rows.isNull(row, columns.unfitPushes) {
+                guard self.jobs != nil else {
+                    throw PostgresError(.unexpectedValue, "a claimed row came before its claim")
+                }
+                try self.jobs?.read(rows, row, columns, of: app, unlessIn: &seen)
+                let id = try rows.int64(row, columns.id)
+                first = min(first ?? id, id)
+                self.rows += 1
             } else {
-                let pushes = Int(try rows.int64(row, .origin))
-                next = NextRow(id: try rows.int64(row, .id), pushes: pushes)
+                let pushes = Int(try rows.int64(row, columns.unfitPushes))
+                next = NextRow(id: try rows.int64(row, columns.id), pushes: pushes)
             }
         }
     }
@@ -158,28 +165,31 @@ extension ClaimedJobs {
     fileprivate mutating func read(
         _ rows: borrowing Rows,
         _ row: Int,
+        _ columns: ClaimColumns,
         of app: RoutedApp?,
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: Extent?
-        if try !rows.isNull(row, .reference) { reference = try rows.withBytes(row, .reference) { store($0) } }
-        let onUnknown = try rows.stringIfPresent(row, .onUnknown)
+        if try !rows.isNull(row, columns.reference) {
+            reference = try rows.withBytes(row, columns.reference) { store($0) }
+        }
+        let onUnknown = try rows.stringIfPresent(row, columns.onUnknown)
         let job = Job(
-            id: try rows.int64(row, .id),
-            origin: try rows.int64IfPresent(row, .origin),
-            broadcast: try rows.int64IfPresent(row, .broadcast),
+            id: try rows.int64(row, columns.id),
+            origin: try rows.int64IfPresent(row, columns.origin),
+            broadcast: try rows.int64IfPresent(row, columns.broadcast),
             reference: reference,
-            createdAt: try rows.timestamp(row, .createdAt),
-            expiresAt: try rows.timestampIfPresent(row, .expiresAt),
-            attempt: try rows.int16IfPresent(row, .attempt) ?? 1,
+            createdAt: try rows.timestamp(row, columns.createdAt),
+            expiresAt: try rows.timestampIfPresent(row, columns.expiresAt),
+            attempt: try rows.int16IfPresent(row, columns.attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
         waited(since: job.createdAt, attempt: job.attempt)
-        let priority = try rows.int16IfPresent(row, .priority)
-        let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(stored: $0) } ?? .alert
+        let priority = try rows.int16IfPresent(row, columns.priority)
+        let pushType = try rows.stringIfPresent(row, columns.pushType).map { PushType(stored: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []
-        try rows.withText(row, .topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
-            try rows.withText(row, .collapseID, else: []) { collapseID in
+        try rows.withText(row, columns.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
+            try rows.withText(row, columns.collapseID, else: []) { collapseID in
                 begin(
                     job,
                     topic: topic,
@@ -191,26 +201,30 @@ extension ClaimedJobs {
                 )
             }
         }
-        if try !rows.isNull(row, .mayHaveArrived) { collapse() }
-        try readPayload(rows, row)
+        if try !rows.isNull(row, columns.mayHaveArrived) { collapse() }
+        try readPayload(rows, row, columns)
         seen.begin()
-        try rows.forEachElement(row, .tokens) { token in
+        try rows.forEachElement(row, columns.tokens) { token in
             if let token { add(token, unlessIn: &seen) } else { add(RawSpan(), unlessIn: &seen) }
         }
     }
 
-    private mutating func readPayload(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        let isShared = try !rows.isNull(row, .payload)
-        guard try !rows.isNull(row, .payloads) else {
-            if isShared { try rows.withBytes(row, .payload) { add(payload: $0) } } else { add(payload: nil) }
+    private mutating func readPayload(
+        _ rows: borrowing Rows,
+        _ row: Int,
+        _ columns: ClaimColumns
+    ) throws(PostgresError) {
+        let isShared = try !rows.isNull(row, columns.payload)
+        guard try !rows.isNull(row, columns.payloads) else {
+            if isShared { try rows.withBytes(row, columns.payload) { add(payload: $0) } } else { add(payload: nil) }
             return
         }
-        let counts = (try rows.elementCount(row, .payloads), try rows.elementCount(row, .tokens))
+        let counts = (try rows.elementCount(row, columns.payloads), try rows.elementCount(row, columns.tokens))
         guard !isShared, counts.0 == counts.1 else {
             refuseMismatch()
             return
         }
-        try rows.forEachElement(row, .payloads) { add(nextPayload: $0) }
+        try rows.forEachElement(row, columns.payloads) { add(nextPayload: $0) }
     }
 }
 
@@ -228,25 +242,4 @@ extension Rows {
             try withBytes(row, column, body)
         }
     }
-}
-
-/// The columns of the answer to a claim, by position: names would be looked up for each row.
-extension Rows.Column {
-    fileprivate static var kind: Self { .place(0) }
-    fileprivate static var id: Self { .place(1) }
-    fileprivate static var tokens: Self { .place(2) }
-    fileprivate static var payload: Self { .place(3) }
-    fileprivate static var pushType: Self { .place(4) }
-    fileprivate static var priority: Self { .place(5) }
-    fileprivate static var expiresAt: Self { .place(6) }
-    fileprivate static var collapseID: Self { .place(7) }
-    fileprivate static var topic: Self { .place(8) }
-    fileprivate static var reference: Self { .place(9) }
-    fileprivate static var onUnknown: Self { .place(10) }
-    fileprivate static var attempt: Self { .place(11) }
-    fileprivate static var origin: Self { .place(12) }
-    fileprivate static var broadcast: Self { .place(13) }
-    fileprivate static var createdAt: Self { .place(14) }
-    fileprivate static var payloads: Self { .place(15) }
-    fileprivate static var mayHaveArrived: Self { .place(16) }
 }

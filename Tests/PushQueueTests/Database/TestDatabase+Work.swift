@@ -27,12 +27,12 @@ extension TestDatabase {
         let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 1_000_000)
         return try await connection.query(ClaimAnswer.statement, parameters) { rows in
             var jobs: [ClaimedJob] = []
-            for row in rows.indices where try rows.isNull(row, 0) {
+            for row in rows.indices where try rows.isNull(row, "claim") && rows.isNull(row, "unfit_pushes") {
                 jobs.append(
                     ClaimedJob(
-                        id: try rows.int64(row, 1),
-                        origin: try rows.int64IfPresent(row, 12),
-                        tokens: try rows.strings(row, 2).compactMap(\.self)
+                        id: try rows.int64(row, "id"),
+                        origin: try rows.int64IfPresent(row, "origin"),
+                        tokens: try rows.strings(row, "tokens").compactMap(\.self)
                     )
                 )
             }
