@@ -63,7 +63,7 @@ extension Settlement {
     }
 
     /// Empty if there is none.
-    private func lastAttempts(of shares: [Share]) -> [RetryCause?] {
+    private func lastAttempts(of shares: [JobTally]) -> [RetryCause?] {
         lastAttempts.isEmpty ? [] : shares.map { lastAttempts[$0.job] }
     }
 
@@ -148,7 +148,7 @@ extension Settlement {
     }
 
     /// When the jobs were enqueued.
-    private static func times(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
+    private static func times(of shares: [JobTally], _ claim: ClaimedJobs) -> PostgresArray {
         PostgresArray(shares.lazy.map { Timestamp(claim.jobs[Int($0.job)].createdAt) })
     }
 
@@ -165,7 +165,7 @@ extension Settlement {
         return column
     }
 
-    private static func tokens(_ tokens: some Sequence<Failure.Token>, _ claim: ClaimedJobs) -> PostgresArray {
+    private static func tokens(_ tokens: some Sequence<FailedPush.Token>, _ claim: ClaimedJobs) -> PostgresArray {
         var column = PostgresArray(of: .text)
         for token in tokens {
             switch token {
@@ -187,7 +187,7 @@ extension Settlement {
 
 extension ClaimedJobs {
     /// The identity of the push.
-    func id(of token: Settlement.Failure.Token) -> PostgresUUID {
+    func id(of token: FailedPush.Token) -> PostgresUUID {
         switch token {
         case .push(let place): PostgresUUID(batch.pushes[Int(place)].id)
         case .refusal(let place): PostgresUUID(refusals[Int(place)].id)

@@ -2,68 +2,6 @@ package import ApplePush
 
 /// What is written about a claim, or about the part of it that has ended, computed from its jobs, their outcomes and the time.
 package struct Settlement: Sendable {
-    /// A job that has ended, or part of one.
-    struct Share: Equatable, Sendable {
-        let job: Int32
-        var sent: Int32 = 0
-        var failed: Int32 = 0
-        var expired: Int32 = 0
-        /// Pushes that go back to the queue.
-        var returned: Int32 = 0
-        /// How many of the returned have used up an attempt.
-        var retried: Int32 = 0
-        /// Pushes that have not ended.
-        var pending: Int32 = 0
-        /// Its message has a row in `unfinished`: the job is a part or a retry, or was settled in part.
-        var isKnown = false
-
-        var ended: Int32 { sent + failed + expired }
-        var remaining: Int32 { returned + pending }
-    }
-
-    /// A push that failed for good.
-    struct Failure: Equatable, Sendable {
-        enum Token: Equatable, Sendable {
-            /// A place in the batch.
-            case push(Int32)
-            /// A place in the refusals.
-            case refusal(Int32)
-        }
-
-        let job: Int32
-        let token: Token
-        /// Nil: not sent, or not answered.
-        let status: Int16?
-        let reason: String
-        /// When the token died, in microseconds since 1970; nil: it is not dead.
-        let unregisteredAt: Int64?
-        /// Its `apns-unique-id`, if that is kept.
-        var uniqueID: PushID?
-    }
-
-    /// Pushes of one job that wait for another attempt.
-    struct Return: Equatable, Sendable {
-        let job: Int32
-        /// Places in the batch.
-        let pushes: [Int32]
-        /// These are all pushes of the job, which goes back unchanged.
-        let isWhole: Bool
-        let attempt: Int16
-        /// Milliseconds; nil: at once.
-        let delay: Int32?
-        /// The cause of most of them; nil: no answer came.
-        let cause: RetryCause?
-    }
-
-    /// Pushes of one job that stay in flight.
-    struct Stay: Equatable, Sendable {
-        let job: Int32
-        /// Places in the batch.
-        let pushes: [Int32]
-        /// These are all pushes of the job, which stays unchanged.
-        let isWhole: Bool
-    }
-
     /// A push that was sent, with its `apns-unique-id`.
     struct Identified: Equatable, Sendable {
         let job: Int32
@@ -72,54 +10,11 @@ package struct Settlement: Sendable {
         let id: PushID
     }
 
-    /// Pushes that failed for good because of their topic.
-    struct TopicRefusal: Equatable, Sendable {
-        let reason: Reason
-        let status: Int16
-        /// The place of one of them in the batch.
-        let first: Int32
-        var pushes = 1
-    }
-
-    /// Counts of pushes.
-    package struct Tally: Equatable, Sendable {
-        package var sent = 0
-        package var failed = 0
-        package var expired = 0
-        /// Updates of Live Activities that newer ones have replaced.
-        package var superseded = 0
-        /// Retries that have used up an attempt.
-        package var retried = 0
-        /// Pushes that went back without using up an attempt.
-        package var returned = 0
-        /// Attempts whose outcome is unknown.
-        package var unknown = 0
-        /// Failures with the reason BadDeviceToken.
-        package var badTokens = 0
-        /// Failures because of the topic.
-        package var badTopics = 0
-
-        /// Failures that the app's settings may cause.
-        package var bad: Int { badTokens + badTopics }
-
-        static func += (left: inout Self, right: Self) {
-            left.sent += right.sent
-            left.failed += right.failed
-            left.expired += right.expired
-            left.superseded += right.superseded
-            left.retried += right.retried
-            left.returned += right.returned
-            left.unknown += right.unknown
-            left.badTokens += right.badTokens
-            left.badTopics += right.badTopics
-        }
-    }
-
     /// Jobs that have ended as a whole.
-    private(set) var ended: [Share] = []
+    private(set) var ended: [JobTally] = []
     /// Jobs that are only a part of their message, or have ended only in part.
-    private(set) var parts: [Share] = []
-    private(set) var failures: [Failure] = []
+    private(set) var parts: [JobTally] = []
+    private(set) var failures: [FailedPush] = []
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
     /// Jobs with pushes whose outcome is unknown and that may be sent again.
@@ -171,31 +66,34 @@ package struct Settlement: Sendable {
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
-            var share = Share(job: Int32(place), isKnown: job.origin != nil)
+            var counts = JobTally(job: Int32(place), isKnown: job.origin != nil)
             var pushes: [Int32]?
             if let earlier {
                 let open = job.places.filter { earlier[Int($0)].verdict == .pending }
                 if open.isEmpty { continue }
-                share.isKnown = share.isKnown || open.count < job.pushes + job.refused + job.expired
+                counts.isKnown = counts.isKnown || open.count < job.pushes + job.refused + job.expired
                 pushes = open
             } else {
-                share.failed = job.refused
-                share.expired = job.expired
+                counts.failed = job.refused
+                counts.expired = job.expired
                 for _ in 0..<job.refused {
                     refuse(claim.refusals[refusal], at: refusal)
                     refusal += 1
                 }
             }
-            let isUnchanged =
+            let change =
                 if let pushes {
-                    judge(pushes, of: job, &share, outcomes, using: &generator)
+                    judge(pushes, of: job, &counts, outcomes, using: &generator)
                 } else {
-                    judge(job.places, of: job, &share, outcomes, using: &generator)
+                    judge(job.places, of: job, &counts, outcomes, using: &generator)
                 }
             if keepsUniqueIDs { identify(pushes ?? Array(job.places), of: Int32(place), outcomes) }
-            count(share)
-            if isUnchanged { continue }
-            if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
+            count(counts)
+            switch change {
+            case .ended: ended.append(counts)
+            case .changed: parts.append(counts)
+            case .unchanged: break
+            }
         }
     }
 
@@ -236,89 +134,119 @@ package struct Settlement: Sendable {
 
     // MARK: One job
 
-    /// Returns whether the job stays or goes back unchanged.
+    /// What a job's outcomes change in the database.
+    private enum Change {
+        /// The message has ended: it leaves the queue with its result.
+        case ended
+        /// The progress of the message has to be written.
+        case changed
+        /// The job stays or goes back as it was.
+        case unchanged
+    }
+
     private mutating func judge(
-        _ pushes: some Collection<Int32>,
+        _ pushes: some Sequence<Int32>,
         of job: ClaimedJobs.Job,
-        _ share: inout Share,
+        _ counts: inout JobTally,
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
-    ) -> Bool {
-        var retries: [Int32] = []
-        var backs: [Int32] = []
-        var stays: [Int32] = []
-        var retryCauses = RetryCauses()
-        var backCauses = RetryCauses()
-        var retryAfter: Int32?
-        var unknown = 0
-        for push in pushes {
-            let outcome = outcomes[Int(push)]
-            if outcome.verdict == .unknown { unknown += 1 }
-            switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
-            case .sent: share.sent += 1
-            case .failed: fail(push, with: outcome, of: outcomes, &share)
-            case .back:
-                backs.append(push)
-                if outcome.verdict == .rejected { backCauses.add(RetryCause(outcome, of: outcomes)) }
-            case .pending: stays.append(push)
-            case .retry where job.attempt >= mostAttempts: fail(push, with: outcome, of: outcomes, &share)
-            case .retry:
-                retries.append(push)
-                retryCauses.add(RetryCause(outcome, of: outcomes))
-                if let asked = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, asked) }
-            }
+    ) -> Change {
+        let sorted = SortedPushes(
+            pushes,
+            of: job,
+            outcomes,
+            credentialWorks: credentialWorks,
+            mostAttempts: mostAttempts
+        )
+        record(sorted, of: job, &counts, outcomes)
+        let again = expire(sorted.again, of: job, &counts, using: &generator)
+        let back = pause(sorted.back, of: job, counts, using: &generator)
+        return place(again, back, sorted.open, &counts)
+    }
+
+    /// Records what has ended, and what may have.
+    private mutating func record(
+        _ sorted: SortedPushes,
+        of job: ClaimedJobs.Job,
+        _ counts: inout JobTally,
+        _ outcomes: Outcomes
+    ) {
+        counts.sent += sorted.sent
+        counts.failed += Int32(sorted.failed.count)
+        for push in sorted.failed { fail(push, of: counts.job, outcomes) }
+        tally.unknown += sorted.unknown
+        if sorted.unknown > 0, job.mayRepeat { unanswered.append(counts.job) }
+    }
+
+    /// Nil: there are none, or they expire before the next attempt.
+    private mutating func expire(
+        _ again: SortedPushes.Returning,
+        of job: ClaimedJobs.Job,
+        _ counts: inout JobTally,
+        using generator: inout some RandomNumberGenerator
+    ) -> Return? {
+        if again.pushes.isEmpty { return nil }
+        let wait = policy.delay(after: job.attempt, retryAfter: again.retryAfter, using: &generator)
+        if let end = job.deadline, microseconds(after: wait) >= end {
+            counts.expired += Int32(again.pushes.count)
+            lastAttempts[counts.job] = again.causes.mostFrequent
+            return nil
         }
-        tally.unknown += unknown
-        if unknown > 0, job.mayRepeat { unanswered.append(share.job) }
-        var delay: Int32?
-        if !retries.isEmpty {
-            let wait = policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
-            if let end = job.deadline, microseconds(after: wait) >= end {
-                share.expired += Int32(retries.count)
-                lastAttempts[share.job] = retryCauses.mostFrequent
-                retries = []
-            }
-            delay = Int32(
-                clamping: wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000
-            )
-        }
-        share.returned = Int32(retries.count + backs.count)
-        share.pending = Int32(stays.count)
-        if !stays.isEmpty {
-            let isWhole = share.ended + share.returned == 0
-            self.stays.append(Stay(job: share.job, pushes: stays, isWhole: isWhole))
-            if isWhole { return true }
-        }
-        let isWhole = share.ended == 0 && stays.isEmpty && (retries.isEmpty || backs.isEmpty)
-        if !retries.isEmpty {
-            share.retried = Int32(retries.count)
-            self.retryCauses.add(retryCauses)
-            returns.append(
-                Return(
-                    job: share.job,
-                    pushes: retries,
-                    isWhole: isWhole,
-                    attempt: job.attempt + 1,
-                    delay: delay,
-                    cause: retryCauses.mostFrequent
-                )
-            )
-        }
-        if !backs.isEmpty {
+        retryCauses.add(again.causes)
+        let (seconds, attoseconds) = wait.components
+        return Return(
+            job: counts.job,
+            pushes: again.pushes,
+            attempt: job.attempt + 1,
+            delay: Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000),
+            cause: again.causes.mostFrequent
+        )
+    }
+
+    /// Nil: there are none.
+    private func pause(
+        _ back: SortedPushes.Returning,
+        of job: ClaimedJobs.Job,
+        _ counts: JobTally,
+        using generator: inout some RandomNumberGenerator
+    ) -> Return? {
+        if back.pushes.isEmpty { return nil }
+        return Return(
+            job: counts.job,
+            pushes: back.pushes,
+            attempt: job.attempt,
             // Without a pause, a gateway that keeps refusing only these would cause a busy loop.
-            let pause = gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
-            returns.append(
-                Return(
-                    job: share.job,
-                    pushes: backs,
-                    isWhole: isWhole,
-                    attempt: job.attempt,
-                    delay: pause,
-                    cause: backCauses.mostFrequent
-                )
-            )
+            delay: gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil,
+            cause: back.causes.mostFrequent
+        )
+    }
+
+    /// Puts the pushes that have not ended where they wait.
+    private mutating func place(
+        _ again: Return?,
+        _ back: Return?,
+        _ open: [Int32],
+        _ counts: inout JobTally
+    ) -> Change {
+        counts.retried = Int32(again?.pushes.count ?? 0)
+        counts.returned = counts.retried + Int32(back?.pushes.count ?? 0)
+        counts.pending = Int32(open.count)
+        if !open.isEmpty {
+            let isWhole = counts.ended + counts.returned == 0
+            stays.append(Stay(job: counts.job, pushes: open, isWhole: isWhole))
+            if isWhole { return .unchanged }
         }
-        return isWhole && share.returned > 0
+        let isWhole = counts.ended == 0 && open.isEmpty && (again == nil || back == nil)
+        if var again {
+            again.isWhole = isWhole
+            returns.append(again)
+        }
+        if var back {
+            back.isWhole = isWhole
+            returns.append(back)
+        }
+        if isWhole && counts.returned > 0 { return .unchanged }
+        return counts.isKnown || counts.remaining > 0 ? .changed : .ended
     }
 
     private mutating func identify(_ pushes: [Int32], of job: Int32, _ outcomes: Outcomes) {
@@ -328,16 +256,16 @@ package struct Settlement: Sendable {
         }
     }
 
-    private mutating func count(_ share: Share) {
-        tally.sent += Int(share.sent)
-        tally.failed += Int(share.failed)
-        tally.expired += Int(share.expired)
-        tally.retried += Int(share.retried)
-        tally.returned += Int(share.returned - share.retried)
+    private mutating func count(_ counts: JobTally) {
+        tally.sent += Int(counts.sent)
+        tally.failed += Int(counts.failed)
+        tally.expired += Int(counts.expired)
+        tally.retried += Int(counts.retried)
+        tally.returned += Int(counts.returned - counts.retried)
     }
 
-    private mutating func fail(_ push: Int32, with outcome: Outcome, of outcomes: Outcomes, _ share: inout Share) {
-        share.failed += 1
+    private mutating func fail(_ push: Int32, of job: Int32, _ outcomes: Outcomes) {
+        let outcome = outcomes[Int(push)]
         if outcome.verdict == .rejected {
             if outcome.reason == .badDeviceToken { tally.badTokens += 1 }
             if outcome.reason.isAboutTopic {
@@ -346,8 +274,8 @@ package struct Settlement: Sendable {
             }
         }
         let isDead = outcome.action == .deleteToken
-        let failure = Failure(
-            job: share.job,
+        let failure = FailedPush(
+            job: job,
             token: .push(push),
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
@@ -368,7 +296,7 @@ package struct Settlement: Sendable {
     }
 
     private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at place: Int) {
-        let failure = Failure(
+        let failure = FailedPush(
             job: refusal.job,
             token: .refusal(Int32(place)),
             status: nil,

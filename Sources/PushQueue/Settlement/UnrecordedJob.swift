@@ -40,7 +40,7 @@ struct UnrecordedJob {
         }
     }
 
-    private mutating func add(_ push: Settlement.Failure.Token, token: String, status: UInt16) {
+    private mutating func add(_ push: FailedPush.Token, token: String, status: UInt16) {
         let plain = token.utf8.prefix(512).map { 0x20...0x7e ~= $0 ? $0 : UInt8(ascii: "?") }
         tokens.append(String(decoding: plain, as: UTF8.self))
         statuses.append(status == 0 ? nil : Int16(clamping: status))

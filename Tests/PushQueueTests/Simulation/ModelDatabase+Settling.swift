@@ -145,7 +145,7 @@ extension ModelTables {
     }
 
     fileprivate func progress(
-        _ share: Settlement.Share,
+        _ share: JobTally,
         in settlement: Settlement,
         of jobs: ClaimedJobs
     ) -> ModelProgress {
@@ -161,7 +161,7 @@ extension ModelTables {
         return step
     }
 
-    fileprivate func failure(_ failure: Settlement.Failure, of jobs: ClaimedJobs) -> ModelFailure {
+    fileprivate func failure(_ failure: FailedPush, of jobs: ClaimedJobs) -> ModelFailure {
         let job = jobs.jobs[Int(failure.job)]
         let token =
             switch failure.token {

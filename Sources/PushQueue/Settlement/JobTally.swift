@@ -1,0 +1,19 @@
+/// How many pushes of a job ended, and how, and how many did not.
+struct JobTally: Equatable, Sendable {
+    /// The place of the job in the claim.
+    let job: Int32
+    var sent: Int32 = 0
+    var failed: Int32 = 0
+    var expired: Int32 = 0
+    /// Pushes that go back to the queue.
+    var returned: Int32 = 0
+    /// How many of the returned have used up an attempt.
+    var retried: Int32 = 0
+    /// Pushes that have not ended.
+    var pending: Int32 = 0
+    /// Its message has a row in `unfinished`: the job is a part or a retry, or was settled in part.
+    var isKnown = false
+
+    var ended: Int32 { sent + failed + expired }
+    var remaining: Int32 { returned + pending }
+}

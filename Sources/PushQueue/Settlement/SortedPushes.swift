@@ -1,0 +1,54 @@
+import ApplePush
+
+/// The pushes of one job, sorted by their fate. All are places in the batch.
+///
+/// A list without pushes allocates nothing, so a job whose pushes were all sent costs no memory here.
+struct SortedPushes {
+    /// Pushes that go back to the queue.
+    struct Returning {
+        fileprivate(set) var pushes: [Int32] = []
+        /// Why they were not delivered.
+        fileprivate(set) var causes = RetryCauses()
+        /// The longest wait that the gateway asked for, in seconds.
+        fileprivate(set) var retryAfter: Int32?
+    }
+
+    private(set) var sent: Int32 = 0
+    /// They failed for good.
+    private(set) var failed: [Int32] = []
+    /// They have used up an attempt, and have another.
+    private(set) var again = Returning()
+    /// They go back without using up an attempt.
+    private(set) var back = Returning()
+    /// They have not ended.
+    private(set) var open: [Int32] = []
+    /// How many of them, whatever their fate, have an unknown outcome.
+    private(set) var unknown = 0
+
+    init(
+        _ pushes: some Sequence<Int32>,
+        of job: ClaimedJobs.Job,
+        _ outcomes: Outcomes,
+        credentialWorks: Bool,
+        mostAttempts: Int16
+    ) {
+        for push in pushes {
+            let outcome = outcomes[Int(push)]
+            if outcome.verdict == .unknown { unknown += 1 }
+            switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
+            case .sent: sent += 1
+            case .failed: failed.append(push)
+            case .pending: open.append(push)
+            case .back:
+                back.pushes.append(push)
+                // A push that was not answered has no cause to name.
+                if outcome.verdict == .rejected { back.causes.add(RetryCause(outcome, of: outcomes)) }
+            case .retry where job.attempt >= mostAttempts: failed.append(push)
+            case .retry:
+                again.pushes.append(push)
+                again.causes.add(RetryCause(outcome, of: outcomes))
+                if let asked = outcome.retryAfter { again.retryAfter = max(again.retryAfter ?? 0, asked) }
+            }
+        }
+    }
+}
