@@ -1,0 +1,99 @@
+import CarillonPostgres
+
+/// The arguments of the function `carillon.settle`, which are given by name. Nothing else depends on their order.
+enum SettleColumns {
+    static let all = claim + ended + parts + failures + dead + returns + stays + others
+
+    /// Each name with its parameter: `app => $1, claim => $2, …`.
+    static let list = all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")
+
+    private static let claim = [
+        SettleColumn("app") { $0.claim.app },
+        SettleColumn("claim") { $0.claim.id },
+        SettleColumn("worker") { $0.worker },
+        SettleColumn("claimed") { Timestamp($0.claim.claimedAt) },
+        SettleColumn("part_number") { $0.part },
+    ]
+
+    private static let ended = [
+        SettleColumn("ended", .int8) { PostgresArray($0.jobs(of: $0.ended).map(\.id)) },
+        SettleColumn("ended_reference", .text) { $0.references(of: $0.jobs(of: $0.ended)) },
+        SettleColumn("ended_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.ended).map(\.broadcast)) },
+        SettleColumn("ended_sent", .int4) { PostgresArray(column: $0.ended.lazy.map(\.sent), default: 1) },
+        SettleColumn("ended_failed", .int4) { PostgresArray(column: $0.ended.lazy.map(\.failed), default: 0) },
+        SettleColumn("ended_expired", .int4) { PostgresArray(column: $0.ended.lazy.map(\.expired), default: 0) },
+        SettleColumn("ended_attempts", .int2) {
+            PostgresArray(column: $0.jobs(of: $0.ended).map(\.attempts), default: 1)
+        },
+        SettleColumn("ended_status", .int2) { PostgresArray(column: $0.lastAttempts(of: $0.ended).map { $0?.status }) },
+        SettleColumn("ended_reason", .text) { PostgresArray(column: $0.lastAttempts(of: $0.ended).map { $0?.reason }) },
+        SettleColumn("ended_created", .timestamptz) {
+            PostgresArray($0.jobs(of: $0.ended).map { Timestamp($0.createdAt) })
+        },
+    ]
+
+    private static let parts = [
+        SettleColumn("part", .int8) { PostgresArray($0.jobs(of: $0.parts).map(\.message)) },
+        SettleColumn("part_reference", .text) { $0.references(of: $0.jobs(of: $0.parts)) },
+        SettleColumn("part_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.parts).map(\.broadcast)) },
+        // The row in `unfinished` of a known message still counts the pushes that come back.
+        SettleColumn("part_returned", .int4) { PostgresArray($0.parts.lazy.map { $0.isKnown ? 0 : $0.remaining }) },
+        SettleColumn("part_sent", .int4) { PostgresArray($0.parts.lazy.map(\.sent)) },
+        SettleColumn("part_failed", .int4) { PostgresArray($0.parts.lazy.map(\.failed)) },
+        SettleColumn("part_expired", .int4) { PostgresArray($0.parts.lazy.map(\.expired)) },
+        SettleColumn("part_attempts", .int2) { PostgresArray($0.jobs(of: $0.parts).map(\.attempts)) },
+        SettleColumn("part_status", .int2) { PostgresArray(column: $0.lastAttempts(of: $0.parts).map { $0?.status }) },
+        SettleColumn("part_reason", .text) { PostgresArray(column: $0.lastAttempts(of: $0.parts).map { $0?.reason }) },
+        SettleColumn("part_created", .timestamptz) {
+            PostgresArray($0.jobs(of: $0.parts).map { Timestamp($0.createdAt) })
+        },
+    ]
+
+    private static let failures = [
+        SettleColumn("failed", .int8) { PostgresArray($0.jobs(of: $0.failures).map(\.message)) },
+        SettleColumn("failed_reference", .text) { $0.references(of: $0.jobs(of: $0.failures)) },
+        SettleColumn("failed_token", .text) { $0.tokens($0.failures.lazy.map(\.token)) },
+        SettleColumn("failed_status", .int2) { PostgresArray($0.failures.lazy.map(\.status)) },
+        SettleColumn("failed_reason", .text) { PostgresArray($0.failures.lazy.map(\.reason)) },
+        SettleColumn("failed_unregistered_at", .timestamptz) {
+            PostgresArray($0.failures.lazy.map { Timestamp($0.unregisteredAt) })
+        },
+        SettleColumn("failed_apns_id", .uuid) { $0.ids(of: $0.failures) },
+        SettleColumn("failed_attempt", .int2) { PostgresArray($0.jobs(of: $0.failures).map(\.attempt)) },
+        SettleColumn("failed_unique_id", .uuid) {
+            PostgresArray(column: $0.failures.lazy.map { $0.uniqueID.map(PostgresUUID.init) })
+        },
+    ]
+
+    /// Tokens that are not valid any more.
+    private static let dead = [
+        SettleColumn("dead", .text) { $0.tokens($0.dead.lazy.map(\.token)) },
+        SettleColumn("dead_since", .timestamptz) { PostgresArray($0.dead.lazy.map { Timestamp($0.unregisteredAt) }) },
+        SettleColumn("dead_reason", .text) { PostgresArray($0.dead.lazy.map(\.reason)) },
+    ]
+
+    private static let returns = [
+        SettleColumn("again", .int8) { PostgresArray($0.jobs(of: $0.returns).map(\.id)) },
+        SettleColumn("again_whole", .bool) { PostgresArray($0.returns.lazy.map(\.isWhole)) },
+        SettleColumn("again_attempt", .int2) { PostgresArray($0.returns.lazy.map(\.attempt)) },
+        SettleColumn("again_after", .int4) { PostgresArray($0.returns.lazy.map(\.delay)) },
+        SettleColumn("again_place", .int4) { PostgresArray($0.returned.lazy.map(\.job)) },
+        SettleColumn("again_token", .text) { $0.tokens($0.returned.lazy.map { .push($0.push) }) },
+        SettleColumn("again_status", .int2) { PostgresArray(column: $0.returns.lazy.map(\.cause?.status)) },
+        SettleColumn("again_reason", .text) { PostgresArray(column: $0.returns.lazy.map(\.cause?.reason)) },
+    ]
+
+    private static let stays = [
+        SettleColumn("kept", .int8) { PostgresArray($0.jobs(of: $0.stays).map(\.id)) },
+        SettleColumn("kept_whole", .bool) { PostgresArray($0.stays.lazy.map(\.isWhole)) },
+        SettleColumn("kept_place", .int4) { PostgresArray($0.kept.lazy.map(\.job)) },
+        SettleColumn("kept_token", .text) { $0.tokens($0.kept.lazy.map { .push($0.push) }) },
+    ]
+
+    private static let others = [
+        SettleColumn("unanswered", .int8) { $0.unanswered },
+        SettleColumn("identified", .int8) { PostgresArray($0.jobs(of: $0.identified).map(\.message)) },
+        SettleColumn("identified_token", .text) { $0.tokens($0.identified.lazy.map { .push($0.push) }) },
+        SettleColumn("identified_unique_id", .uuid) { PostgresArray($0.identified.lazy.map { PostgresUUID($0.id) }) },
+    ]
+}

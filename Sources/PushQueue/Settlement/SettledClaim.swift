@@ -1,0 +1,92 @@
+import ApplePush
+import CarillonPostgres
+
+/// A settlement with the claim that it settles: what the columns of `carillon.settle` are made of.
+struct SettledClaim {
+    let claim: ClaimedJobs
+    let worker: Int64
+    /// How many parts of the claim were settled before.
+    let part: Int16
+    /// The failures of tokens that are dead.
+    let dead: [FailedPush]
+    /// The pushes of jobs that return only in part. The database has the tokens of the others.
+    let returned: [PlacedPush]
+    /// The pushes of jobs that stay in flight only in part.
+    let kept: [PlacedPush]
+    private let settlement: Settlement
+
+    /// A push, and which of the jobs that return or stay it belongs to, from 1.
+    struct PlacedPush {
+        let job: Int32
+        let push: Int32
+    }
+
+    init(_ settlement: Settlement, of claim: ClaimedJobs, worker: Int64, part: Int16) {
+        self.settlement = settlement
+        self.claim = claim
+        self.worker = worker
+        self.part = part
+        dead = settlement.failures.filter { $0.unregisteredAt != nil }
+        returned = Self.placed(settlement.returns.lazy.map { ($0.isWhole, $0.pushes) })
+        kept = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
+    }
+
+    private static func placed(_ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>) -> [PlacedPush] {
+        jobs.enumerated().flatMap { number, job in
+            job.isWhole ? [] : job.pushes.map { PlacedPush(job: Int32(number + 1), push: $0) }
+        }
+    }
+
+    var ended: [JobTally] { settlement.ended }
+    var parts: [JobTally] { settlement.parts }
+    var failures: [FailedPush] { settlement.failures }
+    var returns: [Settlement.Return] { settlement.returns }
+    var stays: [Settlement.Stay] { settlement.stays }
+    var identified: [Settlement.Identified] { settlement.identified }
+
+    /// The messages of jobs with pushes whose outcome is unknown and that may be sent again.
+    var unanswered: PostgresArray {
+        PostgresArray(settlement.unanswered.lazy.map { claim.jobs[Int($0)].message })
+    }
+
+    func jobs<Item: OfJob>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {
+        let jobs = claim.jobs
+        return items.lazy.map { jobs[Int($0.job)] }
+    }
+
+    /// Empty if there is none.
+    func lastAttempts(of tallies: [JobTally]) -> [RetryCause?] {
+        settlement.lastAttempts.isEmpty ? [] : tallies.map { settlement.lastAttempts[$0.job] }
+    }
+
+    func references(of jobs: some Collection<ClaimedJobs.Job>) -> PostgresArray {
+        var column = PostgresArray(of: .text)
+        guard jobs.contains(where: { $0.reference != nil }) else { return column }
+        for job in jobs {
+            if let reference = job.reference {
+                claim.texts.withSpan(reference.range) { column.append($0) }
+            } else {
+                column.appendNull()
+            }
+        }
+        return column
+    }
+
+    func tokens(_ tokens: some Sequence<FailedPush.Token>) -> PostgresArray {
+        var column = PostgresArray(of: .text)
+        for token in tokens {
+            switch token {
+            case .push(let place):
+                claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { column.append($0) }
+            case .refusal(let place):
+                claim.texts.withSpan(claim.refusals[Int(place)].token.range) { column.append($0) }
+            }
+        }
+        return column
+    }
+
+    /// What was sent as the `apns-id` of each push.
+    func ids(of failures: [FailedPush]) -> PostgresArray {
+        PostgresArray(failures.lazy.map { claim.id(of: $0.token) })
+    }
+}
