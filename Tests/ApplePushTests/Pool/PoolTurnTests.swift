@@ -9,19 +9,29 @@ import Testing
 @Suite struct PoolTurnTests {
     @Test func `a single push does not wait for the message of 20,000 before it`() async throws {
         let large = 20_000
-        try await TestGateway.with(streams: 10) { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.certificate()
-                async let all = backend.deliver(batch(large), to: gateway, with: credential)
-                try await eventually { server.seen.count > 100 }
-                let before = server.seen.count
-                let single = await backend.deliver(batch(1, digits: 10), to: gateway, with: credential)
-                let after = server.seen.count
-                #expect(single[0].verdict == .delivered)
-                #expect(after - before < large / 4, "\(after - before) went out before it")
-                #expect(await all.allSatisfy { $0.verdict == .delivered })
+        let streams = 10
+        let gate = Gate()
+        // The gateway holds its connection until the single push waits too.
+        try await TestGateway.with(
+            streams: UInt32(streams),
+            { $0.number == 100 ? [.wait(gate), .answer(200)] : [.answer(200)] },
+            test: { server, gateway in
+                try await withPool(to: gateway) { pool, loop, deliver in
+                    async let all = deliver(batch(large))
+                    defer { gate.open() }
+                    try await loop.eventually("the gateway holds") { server.seen.count == 100 }
+                    let before = await pool.waitingPushes
+                    async let single = deliver(batch(1, digits: 10))
+                    try await loop.eventually("the single push waits") { await pool.waitingPushes == before + 1 }
+                    gate.open()
+                    #expect(await single?.outcomes[0].verdict == .delivered)
+                    #expect(await all?.outcomes.allSatisfy { $0.verdict == .delivered } == true)
+                    let place = try #require(server.seen.firstIndex { $0.token.count == 10 })
+                    // Those in flight go before it, and at most what is left of the large one's turn.
+                    #expect(place <= 100 + streams + TurnLine.share)
+                }
             }
-        }
+        )
     }
 
     @Test func `cancelling a delivery takes constant time, however many wait`() async throws {
@@ -46,36 +56,47 @@ import Testing
     /// the pool's thread, which other tests do not change.
     private func timeToLetGo(of count: Int) async throws -> Duration {
         try await TestGateway.with(greeting: .noTLS) { _, gateway in
-            try await TestLoop.with { loop in
-                try await withBackend { backend in
-                    var configuration = HTTP2Configuration()
-                    configuration.handshakeTimeout = .seconds(600)
-                    configuration.totalTimeout = .seconds(600)
-                    let credential = try TestCredential.certificate()
-                    let pool = ConnectionPool(
-                        to: gateway,
-                        with: credential,
-                        HTTP2Wire(gateway, configuration),
-                        configuration.pool,
-                        meter: TrafficMeter(),
-                        on: loop
-                    )
-                    return try await withThrowingTaskGroup(of: Delivered?.self) { group in
-                        for _ in 0..<count {
-                            group.addTask {
-                                await pool.deliver(batch(1), with: credential, DeliveryTerms(), for: backend)
-                            }
-                        }
-                        try await loop.eventually("all wait", within: .seconds(120)) {
-                            await pool.waitingPushes == count
-                        }
-                        let start = await processorTime(of: loop)
-                        group.cancelAll()
-                        for try await delivered in group { #expect(delivered?.outcomes[0].verdict == .safe) }
-                        let time = await processorTime(of: loop) - start
-                        await pool.shutdown()
-                        return time
+            try await withPool(to: gateway) { pool, loop, deliver in
+                try await withThrowingTaskGroup(of: Delivered?.self) { group in
+                    for _ in 0..<count { group.addTask { await deliver(batch(1)) } }
+                    try await loop.eventually("all wait", within: .seconds(120)) {
+                        await pool.waitingPushes == count
                     }
+                    let start = await processorTime(of: loop)
+                    group.cancelAll()
+                    for try await delivered in group { #expect(delivered?.outcomes[0].verdict == .safe) }
+                    return await processorTime(of: loop) - start
+                }
+            }
+        }
+    }
+
+    /// Runs the body with a pool of one connection, and with what delivers to it.
+    private func withPool<R>(
+        to gateway: Gateway,
+        _ body: (ConnectionPool, EventLoop, @escaping @Sendable (PushBatch) async -> Delivered?) async throws -> R
+    ) async throws -> R {
+        try await TestLoop.with { loop in
+            try await withBackend { backend in
+                var configuration = HTTP2Configuration()
+                configuration.connections = 1
+                configuration.handshakeTimeout = .seconds(600)
+                configuration.totalTimeout = .seconds(600)
+                let credential = try TestCredential.certificate()
+                let pool = ConnectionPool(
+                    to: gateway,
+                    with: credential,
+                    HTTP2Wire(gateway, configuration),
+                    configuration.pool,
+                    meter: TrafficMeter(),
+                    on: loop
+                )
+                return try await attempt {
+                    try await body(pool, loop) { batch in
+                        await pool.deliver(batch, with: credential, DeliveryTerms(), for: backend)
+                    }
+                } finally: {
+                    await pool.shutdown()
                 }
             }
         }
