@@ -6,6 +6,8 @@ SHELL := /bin/bash
 SWIFT ?= swift
 MESSAGES ?= 20000
 TEST_FLAGS ?=
+# Which tests `make test` runs: a pattern that a name must match, such as SettlementTests. Without it, all of them.
+FILTER ?=
 # How many seconds each of the fuzz tests goes on for in `make fuzz`.
 FUZZ ?= 60
 # How many seconds `make soak` goes on for.
@@ -43,11 +45,11 @@ release: packages ## build the program: .build/release/carillon, Swift's runtime
 demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch pushes travel
 	.build/release/carillon demo --messages $(MESSAGES)
 
-test: packages ## run every test that a commit must pass
+test: packages ## run every test that a commit must pass; FILTER=SettlementTests runs only tests whose name matches
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
-	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(TEST_FLAGS)
-	@SWIFT='$(SWIFT)' bash .ci/outside
+	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(if $(FILTER),--filter '$(FILTER)') $(TEST_FLAGS)
+	$(if $(FILTER),,@SWIFT='$(SWIFT)' bash .ci/outside)
 
 browse: packages ## the dashboard in a real browser, where chromium and chromium-driver are installed; otherwise nothing runs
 	@bash .ci/packages test
