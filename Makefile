@@ -56,7 +56,7 @@ browse: packages ## the dashboard in a real browser, where chromium and chromium
 	$(SWIFT) build --build-tests
 	BROWSE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'BrowserTests' $(TEST_FLAGS)
 
-pictures: packages ## the pictures in docs/images, of every page of the dashboard, in chromium
+pictures: packages ## take the pictures of the dashboard that the documentation shows, in Chromium
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	PICTURES=$(CURDIR)/docs/images $(SWIFT) test --skip-build --disable-xctest --filter 'PictureTests' $(TEST_FLAGS)

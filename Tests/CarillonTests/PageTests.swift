@@ -84,6 +84,11 @@ import Testing
         }
     }
 
+    @Test func `every picture is shown by a page`() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: GeneratedPage("docs/images").file)
+        #expect(try files.sorted() == ShownPicture.all.map(\.file).sorted())
+    }
+
     @Test func `every type that the table of values names has its file`() throws {
         let page = try Self.text(of: "docs/architecture.md")
         let table = try #require(page.split(separator: "## Values that decide").last?.split(separator: "## ").first)

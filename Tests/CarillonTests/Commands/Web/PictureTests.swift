@@ -13,15 +13,7 @@ import Testing
     .enabled(if: WebDriver.isInstalled, "Chromium is not installed: apt-get install chromium chromium-driver")
 )
 struct PictureTests {
-    private static let pages: [(name: String, path: String)] = [
-        ("overview", "/"), ("apps", "/apps"), ("app", "/apps/shop"), ("find", "/find?q=order+1"),
-        ("failures", "/failures"), ("broadcasts", "/broadcasts"), ("scheduled", "/scheduled"), ("tokens", "/tokens"),
-        ("channels", "/channels"), ("activities", "/activities"), ("workers", "/workers"),
-        ("credentials", "/credentials"), ("changes", "/changes"),
-    ]
-
-    @Test(.timeLimit(.minutes(10)))
-    func `each page has its picture, in light and dark, wide and narrow`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `each picture that a page of the documentation shows is taken`() async throws {
         let folder = try #require(ProcessInfo.processInfo.environment["PICTURES"])
         try await TemporaryFolder.with { temporary in
             try await TestLoop.with { loop in
@@ -36,14 +28,12 @@ struct PictureTests {
                             == "true"
                     }
                     try await Self.change(browser, root)
-                    for page in try await Self.pages + Self.others(browser, root) {
-                        for (width, isDark) in [(1280, false), (1280, true), (390, false), (390, true)] {
-                            try await browser.show(width: width, isDark: isDark)
-                            try await browser.open(root + page.path)
-                            if page.name == "test" { try await Self.preview(browser) }
-                            let file = "\(folder)/\(page.name)-\(isDark ? "dark" : "light")-\(width).png"
-                            try await browser.picture().write(to: URL(filePath: file))
-                        }
+                    for picture in try ShownPicture.all {
+                        let address = try await Self.address(of: picture.page, browser, root)
+                        try await browser.show(width: picture.width, isDark: picture.isDark)
+                        try await browser.open(root + address)
+                        if picture.page == "test" { try await Self.preview(browser) }
+                        try await browser.picture().write(to: URL(filePath: "\(folder)/\(picture.file)"))
                     }
                 }
                 _ = try await program.end(by: SIGINT, on: loop)
@@ -51,18 +41,16 @@ struct PictureTests {
         }
     }
 
-    /// Pages whose address depends on what has happened.
-    private static func others(_ browser: WebDriver, _ root: String) async throws -> [(name: String, path: String)] {
-        func path(_ page: String, _ selector: String) async throws -> String {
-            try await browser.open(root + page)
-            let text = try await browser.value("return document.querySelector(\"\(selector)\").getAttribute('href')")
-            return String(text.dropFirst().dropLast())
+    private static func address(of page: String, _ browser: WebDriver, _ root: String) async throws -> String {
+        switch page {
+        case "overview": return "/"
+        case "app": return "/apps/shop"
+        case "message":
+            try await browser.open(root + "/failures")
+            let link = "return document.querySelector(\"td a[href^='/messages/']\").getAttribute('href')"
+            return String(try await browser.value(link).dropFirst().dropLast())
+        default: return "/" + page
         }
-        let message = try await path("/failures", "td a[href^='/messages/']")
-        let broadcast = try await path("/broadcasts", "td a[href^='/messages/']")
-        let requeue = try await path("/failures", "a[href^='/failures/requeue']")
-        let cancel = broadcast.replacing("?", with: "/cancel?")
-        return [("message", message), ("requeue", requeue), ("cancel", cancel), ("test", "/test")]
     }
 
     /// Something to see among the changes.
