@@ -50,7 +50,7 @@ extension Worker {
             try rows.indices.map { try AppRow(rows, $0) }
         }
         let unused = state.read(rows, of: ids)
-        count { counters in
+        ledger.count { counters in
             for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }
         notesBell.ring()
@@ -90,7 +90,7 @@ extension Worker {
         }
         for certificate in expiring
         where state.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) {
-            log(.credentialExpires(name: certificate.name, days: certificate.days))
+            ledger.log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
 }

@@ -20,7 +20,7 @@ extension Worker {
         try await register(on: lifeline)
         self.lifeline = lifeline
         use(try await connect(WorkerStatements.settings))
-        log(.started(worker: state.id))
+        ledger.log(.started(worker: state.id))
     }
 
     func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
@@ -36,7 +36,7 @@ extension Worker {
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
         state.reconnection.connected(at: .now)
-        count {
+        ledger.count {
             $0.isConnected = true
             $0.disconnection = nil
         }
@@ -64,7 +64,7 @@ extension Worker {
     /// A statement failed, perhaps because its connection is lost.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
         guard error.code == .closed else { return logError(error) }
-        count { $0.databaseErrors += 1 }
+        ledger.count { $0.databaseErrors += 1 }
         if lifeline === connection {
             lifeline = nil
             lossBell.ring()
@@ -72,7 +72,7 @@ extension Worker {
         guard self.connection === connection else { return }
         self.connection = nil
         state.reconnection.disconnected(at: .now, isOwnFault: error.isOwnFault)
-        log(.databaseLost(error.message))
+        ledger.log(.databaseLost(error.message))
         lossBell.ring()
     }
 
@@ -80,10 +80,10 @@ extension Worker {
     func logError(_ error: PostgresError) {
         // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
-        count { $0.databaseErrors += 1 }
+        ledger.count { $0.databaseErrors += 1 }
         guard let suppressed = state.suppressed(error.kind, at: .now) else { return }
         if error.sqlState == "55P03" { return note(MetLock(error: error, suppressed: suppressed)) }
-        log(.databaseError(error.description, suppressed: suppressed))
+        ledger.log(.databaseError(error.description, suppressed: suppressed))
     }
 
     /// False: the task was cancelled, or the loop has stopped.
@@ -105,7 +105,7 @@ extension Worker {
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
         let answer = try await connection.ask(statement, parameters, decode)
-        if connection === self.connection { ledger.withLock { $0.answeredAt = .now } }
+        if connection === self.connection { ledger.count { $0.answeredAt = .now } }
         return answer
     }
 
@@ -126,7 +126,7 @@ extension Worker {
                         try await reconnect()
                         isLossLogged = false
                     }
-                    if isLossLogged { log(.databaseBack) }
+                    if isLossLogged { ledger.log(.databaseBack) }
                     isLossLogged = false
                 } catch {
                     if connectingFailed(error) { isLossLogged = true }
@@ -139,12 +139,12 @@ extension Worker {
     /// True: it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
-        count {
+        ledger.count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
         guard let suppressed = state.suppressed("connecting: " + error.kind, at: .now) else { return false }
-        log(.databaseAway(error.description, suppressed: suppressed))
+        ledger.log(.databaseAway(error.description, suppressed: suppressed))
         return true
     }
 
@@ -158,7 +158,7 @@ extension Worker {
             logError(error)
         }
         use(connection)
-        log(.databaseBack)
+        ledger.log(.databaseBack)
         dispatchBell.ring()
     }
 

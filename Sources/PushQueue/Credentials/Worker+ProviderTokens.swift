@@ -28,7 +28,7 @@ extension Worker {
                     minted = key.mint(at: now)
                     continue
                 }
-                if token == minted { log(.tokenMinted("\(key)")) }
+                if token == minted { ledger.log(.tokenMinted("\(key)")) }
                 return token
             } catch {
                 failed(error, on: connection)

@@ -67,17 +67,18 @@ extension Worker {
         for item in news {
             switch item {
             case .claimed(let jobs, let waits):
-                count { counters in
+                ledger.count { counters in
                     counters.claims += 1
                     counters.jobs += jobs
                     counters.waits += waits
                 }
-            case .superseded(let pushes, let app): count { $0.addSuperseded(pushes, of: app) }
-            case .settled(let settlement, let app): count { $0.add(settlement, of: app) }
-            case .happened(let event): log(event)
+            case .superseded(let pushes, let app): ledger.count { $0.addSuperseded(pushes, of: app) }
+            case .settled(let settlement, let app): ledger.count { $0.add(settlement, of: app) }
+            case .happened(let event): ledger.log(event)
             }
         }
-        count { _ in }
+        let inFlight = state.inFlight
+        ledger.count { $0.inFlight = inFlight }
         dispatchBell.ring()
     }
 

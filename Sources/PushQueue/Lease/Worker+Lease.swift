@@ -10,7 +10,7 @@ extension Worker {
         let id = try await ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
         state.registered(as: id, askedAt: askedAt)
         permit = SendingPermit(until: state.lease.end ?? askedAt)
-        count { $0.leaseEnd = state.lease.end }
+        ledger.count { $0.leaseEnd = state.lease.end }
     }
 
     /// Renews the lease, on a connection of its own.
@@ -47,12 +47,12 @@ extension Worker {
         if let alive {
             state.renewed(workersAlive: Int(alive), askedAt: askedAt)
             if let end = state.lease.end { permit.extend(until: end) }
-            count { $0.leaseEnd = state.lease.end }
+            ledger.count { $0.leaseEnd = state.lease.end }
         } else {
             state.declaredDead()
             permit.revoke()
             try await register(on: lifeline)
-            log(.leaseLost(worker: state.id))
+            ledger.log(.leaseLost(worker: state.id))
         }
         // While the lease was lost, nothing was claimed.
         dispatchBell.ring()
@@ -60,12 +60,11 @@ extension Worker {
 
     /// For people. It updates the row that the heartbeat has just updated.
     private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let traffic = traffic()
-        let counts = latency.read(waits: counters.waits, answers: traffic.answerTimes, at: .now)
+        let traffic = ledger.recentTraffic()
         let parameters = Parameters(
             state.id,
-            PostgresArray(counts.waits),
-            PostgresArray(counts.answers),
+            PostgresArray(traffic.waits),
+            PostgresArray(traffic.answers),
             Int32(clamping: traffic.connections)
         )
         try await lifeline.execute(WorkerStatements.noteTraffic, parameters)
@@ -104,7 +103,9 @@ extension Worker {
                 )
             }
         }
-        for breaker in opened { log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason)) }
+        for breaker in opened {
+            ledger.log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
+        }
         // The pause must be known at once: pushes of every further claim would fail.
         try await readApps(opened.map(\.app), on: connection)
     }

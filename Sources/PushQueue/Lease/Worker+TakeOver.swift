@@ -68,7 +68,7 @@ extension Worker {
         }
         guard workers > 0 || claims > 0 else { return false }
         state.tookOver()
-        log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        ledger.log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
         dispatchBell.ring()
         return workers > 0
     }

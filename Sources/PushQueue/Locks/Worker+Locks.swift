@@ -17,7 +17,7 @@ extension Worker {
         for await _ in lockBell.rings {
             while let met = metLocks.popFirst() {
                 let holders = await lockHolders(of: met.error.lockedRelation)
-                log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
+                ledger.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
             }
         }
     }
@@ -30,7 +30,7 @@ extension Worker {
     /// Logs the rest at the end of the worker, without holders.
     func logMetLocks() {
         while let met = metLocks.popFirst() {
-            log(.lockMet(met.error.description, suppressed: met.suppressed, holders: []))
+            ledger.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: []))
         }
     }
 

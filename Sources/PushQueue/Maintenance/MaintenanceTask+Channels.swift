@@ -78,7 +78,7 @@ extension Worker {
         case .failed(let error, let again, let isUnknown):
             let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
             try await connection.execute(ChannelStatements.failed, parameters)
-            log(.channelFailed(app: task.app, reference: task.reference, error: error, isFinal: again == nil))
+            ledger.log(.channelFailed(app: task.app, reference: task.reference, error: error, isFinal: again == nil))
         }
     }
 
@@ -93,7 +93,7 @@ extension Worker {
             let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
             unrecordedChannels.removeFirst()
             let (app, reference, channel) = (next.task.app, next.task.reference, next.channel.description)
-            log(
+            ledger.log(
                 isRecorded
                     ? .channelMade(app: app, reference: reference, channel: channel)
                     : .channelMadeTooLate(app: app, reference: reference, channel: channel)
@@ -112,7 +112,7 @@ extension Worker {
             switch sites[app] {
             case .success(let found): site = found
             case .failure(let trouble):
-                log(.channelsNotCompared(app: app, error: trouble.message))
+                ledger.log(.channelsNotCompared(app: app, error: trouble.message))
                 continue
             case nil: continue  // removed meanwhile
             }
@@ -121,16 +121,18 @@ extension Worker {
             switch try await sync.compare(on: connection) {
             case .success(let found): entries = found
             case .failure(let error):
-                log(.channelsNotCompared(app: app, error: error.message))
+                ledger.log(.channelsNotCompared(app: app, error: error.message))
                 continue
             }
             let rule = ChannelSync.Removal(includesUnknown: site.removesUnknownChannels)
             let (removed, failure) = try await sync.remove(entries, rule, on: connection)
-            if let failure { log(.channelsNotCompared(app: app, error: failure.message)) }
+            if let failure { ledger.log(.channelsNotCompared(app: app, error: failure.message)) }
             let unknown = entries.count { $0.state == "unknown" } - removed.count
             let missing = entries.count { $0.state == "missing" }
             if unknown + missing + removed.count > 0 {
-                log(.channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count))
+                ledger.log(
+                    .channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count)
+                )
             }
         }
     }

@@ -27,7 +27,7 @@ extension Worker {
         try await readLists(on: connection)
         let began = MonotonicInstant.now
         var pass = FeedbackPass()
-        defer { log(.reaped(pass.tally, in: .now - began)) }
+        defer { ledger.log(.reaped(pass.tally, in: .now - began)) }
         try await pass.run(on: connection, loop, whileTrue: { goesOn })
     }
 
@@ -40,7 +40,7 @@ extension Worker {
             lists = try await FeedbackLists(of: nil, on: connection)
         }
         defer {
-            for summary in lists.takeSummaries() { log(.feedbackRead(summary)) }
+            for summary in lists.takeSummaries() { ledger.log(.feedbackRead(summary)) }
             if lists.isUnderWay { feedbackLists = lists }
             state.isReadingFeedback = lists.isUnderWay
             dispatchBell.ring()

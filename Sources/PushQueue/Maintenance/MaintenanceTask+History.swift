@@ -21,10 +21,10 @@ extension Worker {
             guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
             let holders = fault.metLock || fault.sqlState == "55006" ? await lockHolders(of: nil) : []
-            log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
+            ledger.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
-        log(.maintained)
+        ledger.log(.maintained)
     }
 
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.

@@ -64,7 +64,7 @@ extension Worker {
         let events = state.understood(lanes, at: readAt)
         // Excludes the wait for the answers of other statements.
         let total = cost + (MonotonicInstant.now - readAt)
-        for event in events { log(event) }
+        for event in events { ledger.log(event) }
         return (lanes, total)
     }
 }

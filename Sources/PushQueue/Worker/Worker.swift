@@ -16,31 +16,15 @@ package actor Worker {
         package let troubles: [(app: Int32, name: String, trouble: Trouble)]
     }
 
-    /// Wakes one listener. Rings while the listener is busy wake it once.
-    struct Bell: Sendable {
-        let rings: AsyncStream<Void>
-        private let continuation: AsyncStream<Void>.Continuation
-
-        init() {
-            (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        }
-
-        func ring() { continuation.yield() }
-    }
-
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
     nonisolated let madeAt = MonotonicInstant.now
     /// The limit that the workers of this process share, beside their own.
     private nonisolated let share: FlightCeiling.Share?
-    private nonisolated let emit: @Sendable (WorkerEvent) -> Void
-    nonisolated let ledger = Guarded(WorkerCounters())
-    /// What the program does, of which this may be one worker of several.
-    nonisolated let traffic: @Sendable () -> Traffic
+    nonisolated let ledger: Ledger
 
     var state: WorkerState
-    var latency = LatencyWindow(at: .now)
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     var permit = SendingPermit(for: .zero)
     /// Shared by all work but heartbeats.
@@ -68,7 +52,7 @@ package actor Worker {
     let dispatchBell = Bell()
     let lossBell = Bell()
     let lifelineBell = Bell()
-    let notesBell = Bell()
+    let notesBell: Bell
     let lockBell = Bell()
     let shutdownBell = Bell()
 
@@ -87,12 +71,19 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.share = share
-        self.traffic = traffic
-        emit = events
+        let notesBell = Bell()
+        self.notesBell = notesBell
+        ledger = Ledger(traffic: traffic) { event in
+            events(event)
+            switch event {
+            case .trouble, .troubleOver: notesBell.ring()
+            default: break
+            }
+        }
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
-    package nonisolated var counters: WorkerCounters { ledger.withLock { $0 } }
+    package nonisolated var counters: WorkerCounters { ledger.counters }
 
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
@@ -142,14 +133,14 @@ package actor Worker {
 
     private func beginDraining() {
         guard state.drainRequested() else { return }
-        log(.draining)
+        ledger.log(.draining)
         dispatchBell.ring()
         after(options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
         guard state.giveUpRequested() else { return }
-        log(.gaveUp)
+        ledger.log(.gaveUp)
         shutdownBell.ring()
         dispatchBell.ring()
         after(.milliseconds(800)) { $0.stopWaiting() }
@@ -187,7 +178,7 @@ package actor Worker {
         await connection?.close()
         connection = nil
         logMetLocks()
-        log(.ended)
+        ledger.log(.ended)
         let counters = self.counters
         return Summary(
             counters: counters,
@@ -196,23 +187,5 @@ package actor Worker {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
             }
         )
-    }
-
-    // MARK: Events
-
-    func log(_ event: WorkerEvent) {
-        count { $0.add(event) }
-        emit(event)
-        switch event {
-        case .trouble, .troubleOver: notesBell.ring()
-        default: break
-        }
-    }
-
-    func count(_ change: (inout WorkerCounters) -> Void) {
-        ledger.withLock { counters in
-            change(&counters)
-            counters.inFlight = state.inFlight
-        }
     }
 }
