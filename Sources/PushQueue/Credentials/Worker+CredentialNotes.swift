@@ -4,13 +4,13 @@ import CarillonPostgres
 /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
 extension Worker {
     func keepNotes() async {
-        for await _ in notesBell.rings where !state.notes.isEmpty {
-            guard await database() != nil else { return }
-            await withOwnConnection(for: .notes, writeNotes)
-            if state.notes.isEmpty {
-                state.succeeded(in: .notes)
+        for await _ in notesBell.rings where !core.state.notes.isEmpty {
+            guard await database.connection() != nil else { return }
+            await database.withOwnConnection(for: .notes, writeNotes)
+            if core.state.notes.isEmpty {
+                core.event { $0.succeeded(in: .notes) }
             } else {
-                guard await sleep(for: state.failed(in: .notes)) else { return }
+                guard await core.sleep(for: core.event { $0.failed(in: .notes) }) else { return }
                 notesBell.ring()
             }
         }
@@ -19,11 +19,11 @@ extension Worker {
     /// Writes each note by itself, so that a locked row delays only its own.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
         var failure: PostgresError?
-        for note in state.notes.take() {
+        for note in core.event({ $0.notes.take() }) {
             do throws(PostgresError) {
                 try await write(note, on: connection)
             } catch {
-                if error.isTransient { state.notes.keep(note) }
+                if error.isTransient { core.event { $0.notes.keep(note) } }
                 failure = error
             }
         }
@@ -38,7 +38,7 @@ extension Worker {
             if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
             try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
         case .hold(let app, let (trouble, wait)?):
-            let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, state.id)
+            let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, core.state.id)
             try await connection.execute(WorkerStatements.hold, parameters)
         case .hold(let app, nil):
             try await connection.execute(WorkerStatements.endHold, Parameters(app))

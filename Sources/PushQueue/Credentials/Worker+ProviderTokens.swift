@@ -9,10 +9,12 @@ extension Worker {
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
-            guard let row = state.limits.apps.row(holding: key.digest) else {
+            guard let row = core.state.limits.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
-            guard let connection else { throw PushError(.noProviderToken, "there is no connection to PostgreSQL") }
+            guard let connection = database.current else {
+                throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
+            }
             let parameters = Parameters(
                 row.certificate,
                 Timestamp(row.since),
@@ -21,7 +23,8 @@ extension Worker {
                 minted?.issuedAt
             )
             do throws(PostgresError) {
-                let (token, now) = try await ask(connection, WorkerStatements.providerToken, parameters) { rows in
+                let (token, now) = try await database.ask(connection, WorkerStatements.providerToken, parameters) {
+                    rows in
                     (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
                 }
                 guard let token else {
@@ -31,7 +34,7 @@ extension Worker {
                 if token == minted { ledger.log(.tokenMinted("\(key)")) }
                 return token
             } catch {
-                failed(error, on: connection)
+                database.failed(error, on: connection)
                 throw error
             }
         }

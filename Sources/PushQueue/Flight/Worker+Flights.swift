@@ -5,7 +5,7 @@ import CarillonPostgres
 /// Does the steps of flights with the database and the backend.
 extension Worker {
     func runFlight(_ plan: ClaimPlan) async {
-        var flight = Flight(plan, claimedAs: state.id)
+        var flight = Flight(plan, claimedAs: core.state.id)
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
@@ -34,21 +34,21 @@ extension Worker {
                 event = await write(for: flight, WorkerStatements.paceDevices, parameters) {
                     .paced(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
-            case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
+            case .wait(let duration): event = await core.sleep(for: duration) ? .waited : .abandoned
             case .giveBack(let jobs):
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
                 if used.last != route.credential { used.append(route.credential) }
                 let delivered = await deliver(jobs, by: route)
-                state.limits.capacities.learned(delivered.capacity, of: jobs.app)
+                core.event { $0.limits.capacities.learned(delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
             case .write(let write):
-                let isLarge = write.claim.count >= Self.manyRows
+                let isLarge = write.claim.count >= LargeTurns.manyRows
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
                     .written(try SettlementAnswer($0))
                 }
@@ -58,7 +58,7 @@ extension Worker {
                 for credential in used { await flightEnded(using: credential, of: flight.app) }
                 return
             }
-            step = flight.next(after: event, in: &state, at: .now)
+            step = core.event { flight.next(after: event, in: &$0, at: .now) }
             publish(flight.takeNews())
         }
     }
@@ -77,19 +77,19 @@ extension Worker {
             case .happened(let event): ledger.log(event)
             }
         }
-        let inFlight = state.inFlight
+        let inFlight = core.state.inFlight
         ledger.count { $0.inFlight = inFlight }
-        dispatchBell.ring()
+        core.dispatchBell.ring()
     }
 
     private func claim(_ plan: ClaimPlan, as worker: Int64) async -> Flight.Event {
         let isLarge = plan.depth == .deep
-        if isLarge { await takeTurn() }
-        defer { if isLarge { passTurn() } }
+        if isLarge { await database.takeLargeTurn() }
+        defer { if isLarge { database.passLargeTurn() } }
         // Since the claim was planned, the connection may have been lost.
-        guard let connection else { return .claimFailed(wasTooLarge: false) }
-        let app: RoutedApp? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
-        let installation = state.installation
+        guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
+        let app: RoutedApp? = if case .known(let app) = core.state.limits.apps[plan.lane.app] { app } else { nil }
+        let installation = core.state.installation
         let parameters = ClaimAnswer.parameters(
             plan,
             worker: worker,
@@ -98,12 +98,12 @@ extension Worker {
         )
         do throws(PostgresError) {
             return .claimed(
-                try await ask(connection, ClaimAnswer.statement, parameters) { rows in
+                try await database.ask(connection, ClaimAnswer.statement, parameters) { rows in
                     try ClaimAnswer(rows, plan, app: app, installation: installation)
                 }
             )
         } catch {
-            failed(error, on: connection)
+            database.failed(error, on: connection)
             return .claimFailed(wasTooLarge: error.isAboutSize)
         }
     }
@@ -117,7 +117,7 @@ extension Worker {
     ) async -> Flight.Event {
         let (app, metLock) = (flight.app, flight.metLock)
         do throws(PostgresError) {
-            return try await write(for: app, statement, parameters, isLarge: isLarge, metLock: metLock, event)
+            return try await database.write(for: app, statement, parameters, isLarge: isLarge, metLock: metLock, event)
                 ?? .abandoned
         } catch {
             return .failed(error)
@@ -134,28 +134,28 @@ extension Worker {
     }
 
     private func countActivity() async -> Flight.Event {
-        guard let connection else { return .counted }
+        guard let connection = database.current else { return .counted }
         do throws(PostgresError) {
             try await countActivity(on: connection)
         } catch {
-            failed(error, on: connection)
+            database.failed(error, on: connection)
         }
         return .counted
     }
 
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var parts: Int64?
-        await withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(state.partSize(of: lane.app))
+        await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
+            let size = Int32(core.state.partSize(of: lane.app))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
-                parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+                parts = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
                 // A row that cannot be read can never be sent.
                 try await connection.execute(WorkerStatements.discard, Parameters(lane.app, lane.number, message))
                 parts = 0
-                logError(error)
+                database.logError(error)
             }
         }
         return .wasSplit(parts: parts.map { Int($0) })

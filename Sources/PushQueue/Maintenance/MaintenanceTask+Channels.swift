@@ -10,7 +10,9 @@ extension MaintenanceTask {
         means: .own(
             ifDue: { worker, connection throws(PostgresError) in
                 if !worker.unrecordedChannels.isEmpty { return true }
-                return try await worker.ask(connection, ChannelStatements.areDue, Parameters()) { try $0.bool(0, 0) }
+                return try await worker.database.ask(connection, ChannelStatements.areDue, Parameters()) {
+                    try $0.bool(0, 0)
+                }
             },
             { worker, connection throws(PostgresError) in try await worker.manageChannels(on: connection) }
         )
@@ -35,7 +37,7 @@ struct UnrecordedChannel: Sendable {
 extension Worker {
     fileprivate func manageChannels(on connection: PostgresConnection) async throws(PostgresError) {
         try await recordChannels(on: connection)
-        while goesOn {
+        while core.goesOn {
             // One at a time: those that wait for Apple's answer could be taken over meanwhile.
             let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) { rows in
                 try rows.indices.map { try ChannelTask(rows, $0) }
@@ -107,7 +109,7 @@ extension Worker {
         }
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
-        for app in apps where goesOn {
+        for app in apps where core.goesOn {
             let site: ChannelSite
             switch sites[app] {
             case .success(let found): site = found

@@ -25,18 +25,19 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        state.foundStrays(try await strays(on: connection), at: .now)
-        return !state.strays.lost.isEmpty
+        let strays = try await strays(on: connection)
+        core.event { $0.foundStrays(strays, at: .now) }
+        return !core.state.strays.lost.isEmpty
     }
 
     fileprivate func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in state.strays.lost {
+        for claim in core.state.strays.lost {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: state.id))
+                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.id))
             } catch {
                 // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }
-                logError(error)
+                database.logError(error)
             }
         }
     }

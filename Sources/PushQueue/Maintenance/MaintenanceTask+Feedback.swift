@@ -28,7 +28,7 @@ extension Worker {
         let began = MonotonicInstant.now
         var pass = FeedbackPass()
         defer { ledger.log(.reaped(pass.tally, in: .now - began)) }
-        try await pass.run(on: connection, loop, whileTrue: { goesOn })
+        try await pass.run(on: connection, core.loop, whileTrue: { core.goesOn })
     }
 
     /// Reads the legacy feedback lists.
@@ -42,10 +42,10 @@ extension Worker {
         defer {
             for summary in lists.takeSummaries() { ledger.log(.feedbackRead(summary)) }
             if lists.isUnderWay { feedbackLists = lists }
-            state.isReadingFeedback = lists.isUnderWay
-            dispatchBell.ring()
+            core.event { $0.isReadingFeedback = lists.isUnderWay }
+            core.dispatchBell.ring()
         }
-        state.isReadingFeedback = true
-        try await lists.goOn(by: backend, on: connection, whileTrue: { goesOn })
+        core.event { $0.isReadingFeedback = true }
+        try await lists.goOn(by: backend, on: connection, whileTrue: { core.goesOn })
     }
 }

@@ -13,14 +13,14 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps = try await ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
+        let steps = try await database.ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
         var failures = 0
         for step in steps where !Task.isCancelled {
             guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
-            let holders = fault.metLock || fault.sqlState == "55006" ? await lockHolders(of: nil) : []
+            let holders = fault.metLock || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
             ledger.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
@@ -33,7 +33,8 @@ extension Worker {
         let parameters = Parameters(step, options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
-                let (more, fault) = try await ask(connection, WorkerStatements.maintainStep, parameters) { rows in
+                let (more, fault) = try await database.ask(connection, WorkerStatements.maintainStep, parameters) {
+                    rows in
                     (
                         try rows.bool(0, "more"),
                         try rows.stringIfPresent(0, "error").map {

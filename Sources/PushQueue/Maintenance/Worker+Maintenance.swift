@@ -2,18 +2,18 @@ import CarillonPostgres
 
 extension Worker {
     func keep(_ task: MaintenanceTask) async {
-        while let wait = task.wait(&state), await sleep(for: wait) {
+        while let wait = core.event({ task.wait(&$0) }), await core.sleep(for: wait) {
             if case .none(let work) = task.means {
                 await work(self)
                 continue
             }
-            guard let connection = await database() else { return }
+            guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 try await perform(task, on: connection)
             } catch {
-                failed(error, on: connection)
+                database.failed(error, on: connection)
             }
-            state.triedTasks.insert(task.name)
+            _ = core.event { $0.triedTasks.insert(task.name) }
         }
     }
 
@@ -23,40 +23,38 @@ extension Worker {
         case .none: break
         case .shared(let work): try await work(self, connection)
         case .own(let isDue, let work):
-            state.began(task.name)
-            guard try await isDue(self, connection) else { return state.ended(task.name) }
-            await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
+            core.event { $0.began(task.name) }
+            guard try await isDue(self, connection) else { return core.event { $0.ended(task.name) } }
+            await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 try await work(self, own)
-                state.ended(task.name)
+                core.event { $0.ended(task.name) }
             }
         case .fleet(let shared, let interval, let work):
-            var run = FleetRun(task.name, in: state)
+            var run = FleetRun(task.name, in: core.state)
             guard case .ask = run.step else { return }
-            let due = shared.parameters(every: interval(options), worker: state.id)
-            run.succeeded(try await ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }, in: &state)
+            let due = shared.parameters(every: interval(options), worker: core.state.id)
+            let dueNow = try await database.ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }
+            core.event { run.succeeded(dueNow, in: &$0) }
             guard case .connect = run.step else { return }
-            await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
-                let worker = state.id
+            await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
+                let worker = core.state.id
                 while true {
                     switch run.step {
                     case .ask, .over: return
-                    case .connect: run.succeeded(in: &state)
+                    case .connect: core.event { run.succeeded(in: &$0) }
                     case .take:
                         let parameters = shared.parameters(every: interval(options), worker: worker)
                         let isTaken = try await own.execute(FleetTask.take, parameters) == 1
-                        run.succeeded(isTaken, in: &state)
+                        core.event { run.succeeded(isTaken, in: &$0) }
                     case .work:
                         try await work(self, own)
-                        run.succeeded(in: &state)
+                        core.event { run.succeeded(in: &$0) }
                     case .end:
                         try await own.execute(FleetTask.end, shared.parameters(of: worker))
-                        run.succeeded(in: &state)
+                        core.event { run.succeeded(in: &$0) }
                     }
                 }
             }
         }
     }
-
-    /// Whether a long task may go on.
-    var goesOn: Bool { state.phase == .working && !Task.isCancelled }
 }

@@ -24,37 +24,17 @@ package actor Worker {
     private nonisolated let share: FlightCeiling.Share?
     nonisolated let ledger: Ledger
 
-    var state: WorkerState
+    let core: Core
+    let database: WorkerDatabase
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     var permit = SendingPermit(for: .zero)
-    /// Shared by all work but heartbeats.
-    var connection: PostgresConnection?
-    /// For heartbeats: writing its own and reading those of other workers.
-    var lifeline: PostgresConnection?
-    var purposes: Set<Purpose> = []
-    var ownConnections: [Purpose: PostgresConnection] = [:]
-    var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
     /// See `supplied(_:)`.
     var suppliedCredentials: [Credential: Credential] = [:]
     /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     var feedbackLists: FeedbackLists?
     /// Channels that Apple has made, until they are recorded.
     var unrecordedChannels: ArraySlice<UnrecordedChannel> = []
-    /// Large statements under way, and those that wait for a turn.
-    var largeStatements = 0
-    var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
-    /// Locks that statements met, to be logged with their holders.
-    var metLocks: ArraySlice<MetLock> = []
-    /// Tasks that wait for a connection.
-    var waiting: [CheckedContinuation<Void, Never>] = []
-
-    /// Rung when there may be something to claim, or the worker may be done.
-    let dispatchBell = Bell()
-    let lossBell = Bell()
-    let lifelineBell = Bell()
     let notesBell: Bell
-    let lockBell = Bell()
-    let shutdownBell = Bell()
 
     /// The worker holds the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -73,21 +53,25 @@ package actor Worker {
         self.share = share
         let notesBell = Bell()
         self.notesBell = notesBell
-        ledger = Ledger(traffic: traffic) { event in
+        let ledger = Ledger(traffic: traffic) { event in
             events(event)
             switch event {
             case .trouble, .troubleOver: notesBell.ring()
             default: break
             }
         }
-        state = WorkerState(options, seed: .random(in: .min ... .max))
+        self.ledger = ledger
+        let core = Core(options, on: loop)
+        self.core = core
+        database = WorkerDatabase(core, ledger)
     }
 
     package nonisolated var counters: WorkerCounters { ledger.counters }
 
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
-        try await begin()
+        try await database.begin { lifeline throws(PostgresError) in try await begin(on: lifeline) }
+        ledger.log(.started(worker: core.state.id))
         // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()
@@ -104,23 +88,27 @@ package actor Worker {
             group.addTask { await self.lookForWork() }
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
             group.addTask { await self.shutDownBackend() }
-            for await _ in dispatchBell.rings {
+            for await _ in core.dispatchBell.rings {
                 while let plan = nextClaim() { group.addTask { await self.runFlight(plan) } }
-                if state.isDone { break }
+                if core.state.isDone { break }
             }
             group.cancelAll()
-            // Their statements may wait for locks, which must not delay the end.
-            await lifeline?.close()
-            for connection in ownConnections.values { await connection.close() }
+            await database.closeOthers()
         }
     }
 
+    private func keepConnections() async {
+        await database.keepConnections { connection throws(PostgresError) in try await reconnected(on: connection) }
+    }
+
+    private func logLocks() async { await database.logLocks() }
+
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
-        guard let share else { return state.nextClaim(at: now) }
-        let room = share.reserve(holding: state.inFlight, at: now)
-        defer { share.hold(state.inFlight) }
-        return state.nextClaim(at: now, within: room)
+        guard let share else { return core.event { $0.nextClaim(at: now) } }
+        let room = share.reserve(holding: core.state.inFlight, at: now)
+        defer { share.hold(core.state.inFlight) }
+        return core.event { $0.nextClaim(at: now, within: room) }
     }
 
     // MARK: Stopping
@@ -132,25 +120,18 @@ package actor Worker {
     package nonisolated func giveUp() { loop.submit { self.assumeIsolated { $0.beginGivingUp() } } }
 
     private func beginDraining() {
-        guard state.drainRequested() else { return }
+        guard core.event({ $0.drainRequested() }) else { return }
         ledger.log(.draining)
-        dispatchBell.ring()
+        core.dispatchBell.ring()
         after(options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
-        guard state.giveUpRequested() else { return }
+        guard core.event({ $0.giveUpRequested() }) else { return }
         ledger.log(.gaveUp)
-        shutdownBell.ring()
-        dispatchBell.ring()
-        after(.milliseconds(800)) { $0.stopWaiting() }
-    }
-
-    func stopWaiting() {
-        state.stoppedWaiting()
-        wakeWaiting()
-        dispatchBell.ring()
-        shutdownBell.ring()
+        core.shutdownBell.ring()
+        core.dispatchBell.ring()
+        after(.milliseconds(800)) { $0.core.stopWaiting() }
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {
@@ -160,9 +141,9 @@ package actor Worker {
     /// When the worker gives up, shuts down the backend, so that every flight gets its outcomes.
     private func shutDownBackend() async {
         await withDiscardingTaskGroup { group in
-            for await _ in shutdownBell.rings {
-                if state.phase == .over {
-                    await connection?.close()
+            for await _ in core.shutdownBell.rings {
+                if core.state.phase == .over {
+                    await database.stopWaiting()
                 } else {
                     // A task of its own: the shutdown may wait for a provider token, which waits for the database.
                     group.addTask { await self.backend.shutdown() }
@@ -172,18 +153,16 @@ package actor Worker {
     }
 
     private func end() async -> Summary {
-        let isSettled = state.isIdle
+        let isSettled = core.state.isIdle
         let isSignedOff = await signOff()
-        state.stoppedWaiting()
-        await connection?.close()
-        connection = nil
-        logMetLocks()
+        core.event { $0.stoppedWaiting() }
+        await database.end()
         ledger.log(.ended)
         let counters = self.counters
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            troubles: state.limits.holds.troubles.map {
+            troubles: core.state.limits.holds.troubles.map {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
             }
         )

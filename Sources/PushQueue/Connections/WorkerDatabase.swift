@@ -1,0 +1,354 @@
+import CarillonIO
+import CarillonPostgres
+
+/// The connections of a worker to PostgreSQL.
+///
+/// All work shares one pipelined connection. Heartbeats have their own, the lifeline, so they wait behind no other statement.
+/// So has work that may take long or wait for a lock, since claims and settlements must not wait behind it: each piece opens
+/// a connection for itself. Statements that write for an app use the shared connection or, once they have timed out on a
+/// lock, the detour: a connection where only such statements wait for each other.
+final class WorkerDatabase {
+    /// What a connection of its own is opened for.
+    enum Purpose: Hashable {
+        case maintenance(MaintenanceTask.Name)
+        case takeOver
+        case notes
+        case split
+        case detour
+    }
+
+    private struct MetLock {
+        let error: PostgresError
+        /// How many more were not logged.
+        let suppressed: Int
+    }
+
+    /// The lock timeout of the shared connection: a holder has had its lock at least this long.
+    private static let shortestLock = Duration.milliseconds(100)
+
+    private let core: Core
+    private let ledger: Ledger
+    private var shared: PostgresConnection?
+    private var lifeline: PostgresConnection?
+    private var purposes: Set<Purpose> = []
+    private var own: [Purpose: PostgresConnection] = [:]
+    private var largeTurns = LargeTurns()
+    private var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
+    /// Tasks that wait for the shared connection.
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// Locks that statements met, to be logged with their holders.
+    private var metLocks: ArraySlice<MetLock> = []
+    private let lossBell = Bell()
+    private let lifelineBell = Bell()
+    private let lockBell = Bell()
+
+    init(_ core: Core, _ ledger: Ledger) {
+        self.core = core
+        self.ledger = ledger
+    }
+
+    // MARK: Connecting
+
+    /// Opens both connections, without retries.
+    /// - Parameter register: Done on the lifeline before the other is opened.
+    func begin(
+        _ register: (PostgresConnection) async throws(PostgresError) -> Void
+    ) async throws(PostgresError) {
+        let lifeline = try await connect(WorkerStatements.lifelineSettings)
+        try await register(lifeline)
+        self.lifeline = lifeline
+        use(try await connect(WorkerStatements.settings))
+    }
+
+    private func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
+        try await PostgresConnection.connect(
+            core.options.database,
+            on: core.loop,
+            application: "carillon \(core.options.name)",
+            to: .writable,
+            settings: settings
+        )
+    }
+
+    private func use(_ connection: PostgresConnection) {
+        shared = connection
+        core.event { $0.reconnection.connected(at: .now) }
+        ledger.count {
+            $0.isConnected = true
+            $0.disconnection = nil
+        }
+        wakeWaiting()
+    }
+
+    /// Reconnects whenever a connection is lost, first the lifeline.
+    /// - Parameter prepare: Done on a new shared connection before it is used.
+    func keepConnections(_ prepare: (PostgresConnection) async throws(PostgresError) -> Void) async {
+        for await _ in lossBell.rings {
+            var isLossLogged = false
+            while lifeline == nil || shared == nil, !Task.isCancelled, core.state.phase != .over {
+                guard await core.sleep(for: core.event { $0.reconnectionWait() }) else { break }
+                do throws(PostgresError) {
+                    if lifeline == nil {
+                        lifeline = try await connect(WorkerStatements.lifelineSettings)
+                        lifelineBell.ring()
+                    }
+                    if shared == nil {
+                        let connection = try await connect(WorkerStatements.settings)
+                        try await prepare(connection)
+                        use(connection)
+                        ledger.log(.databaseBack)
+                        core.dispatchBell.ring()
+                        isLossLogged = false
+                    }
+                    if isLossLogged { ledger.log(.databaseBack) }
+                    isLossLogged = false
+                } catch {
+                    if connectingFailed(error) { isLossLogged = true }
+                }
+            }
+        }
+        wakeWaiting()
+    }
+
+    /// True: it was logged.
+    private func connectingFailed(_ error: PostgresError) -> Bool {
+        guard error.code != .cancelled else { return false }
+        ledger.count {
+            $0.databaseErrors += 1
+            $0.disconnection = error.message
+        }
+        guard let suppressed = core.event({ $0.suppressed("connecting: " + error.kind, at: .now) }) else {
+            return false
+        }
+        ledger.log(.databaseAway(error.description, suppressed: suppressed))
+        return true
+    }
+
+    // MARK: Ending
+
+    /// Closes all connections but the shared one: their statements may wait for locks, which must not delay the end.
+    func closeOthers() async {
+        await lifeline?.close()
+        for connection in own.values { await connection.close() }
+    }
+
+    /// What waits for an answer gets an error, and nothing waits for a connection any more.
+    func stopWaiting() async {
+        wakeWaiting()
+        await shared?.close()
+    }
+
+    func end() async {
+        await shared?.close()
+        shared = nil
+        while let met = metLocks.popFirst() { log(met, heldBy: []) }
+    }
+
+    private func wakeWaiting() {
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+
+    // MARK: Asking
+
+    /// The shared connection, if there is one.
+    var current: PostgresConnection? { shared }
+
+    /// Waits for the shared connection; nil: the worker is stopping.
+    func connection() async -> PostgresConnection? {
+        while core.state.phase != .over, !Task.isCancelled {
+            if let shared { return shared }
+            await withCheckedContinuation { continuation in
+                // The task may have left the loop on its way here, and the worker may have connected.
+                guard shared == nil, core.state.phase != .over else { return continuation.resume() }
+                waiting.append(continuation)
+            }
+        }
+        return nil
+    }
+
+    /// The connection for heartbeats, if there is one.
+    var currentLifeline: PostgresConnection? { lifeline }
+
+    /// Waits for the connection for heartbeats; nil: the worker has ended.
+    func nextLifeline() async -> PostgresConnection? {
+        if let lifeline { return lifeline }
+        for await _ in lifelineBell.rings {
+            if let lifeline { return lifeline }
+        }
+        return nil
+    }
+
+    func ask<R: Sendable>(
+        _ connection: PostgresConnection,
+        _ statement: Statement,
+        _ parameters: Parameters = Parameters(),
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws(PostgresError) -> R {
+        let answer = try await connection.ask(statement, parameters, decode)
+        if connection === shared { ledger.count { $0.answeredAt = .now } }
+        return answer
+    }
+
+    /// A statement failed, perhaps because its connection is lost.
+    func failed(_ error: PostgresError, on connection: PostgresConnection) {
+        guard error.code == .closed else { return logError(error) }
+        ledger.count { $0.databaseErrors += 1 }
+        if lifeline === connection {
+            lifeline = nil
+            lossBell.ring()
+        }
+        guard shared === connection else { return }
+        shared = nil
+        core.event { $0.reconnection.disconnected(at: .now, isOwnFault: error.isOwnFault) }
+        ledger.log(.databaseLost(error.message))
+        lossBell.ring()
+    }
+
+    /// Counts an error, and logs it unless one of its kind was logged a short while ago.
+    func logError(_ error: PostgresError) {
+        // The worker itself has cancelled the statement.
+        guard error.code != .cancelled else { return }
+        ledger.count { $0.databaseErrors += 1 }
+        guard let suppressed = core.event({ $0.suppressed(error.kind, at: .now) }) else { return }
+        guard error.sqlState == "55P03" else {
+            return ledger.log(.databaseError(error.description, suppressed: suppressed))
+        }
+        metLocks.append(MetLock(error: error, suppressed: suppressed))
+        lockBell.ring()
+    }
+
+    // MARK: Connections of their own
+
+    /// Does nothing while a connection with that purpose is open, or while the worker is disconnected: such work is
+    /// repeated.
+    func withOwnConnection(
+        for purpose: Purpose,
+        _ work: (PostgresConnection) async throws(PostgresError) -> Void
+    ) async {
+        guard !purposes.contains(purpose), shared != nil, core.state.phase != .over else { return }
+        purposes.insert(purpose)
+        do throws(PostgresError) {
+            try await work(try await connect(for: purpose, WorkerStatements.ownConnectionSettings))
+        } catch {
+            // A worker that ends closes these connections.
+            if !Task.isCancelled || error.code != .closed { logError(error) }
+        }
+        await close(for: purpose)
+        purposes.remove(purpose)
+    }
+
+    private func connect(
+        for purpose: Purpose,
+        _ settings: SessionSettings
+    ) async throws(PostgresError) -> PostgresConnection {
+        let connection = try await connect(settings)
+        own[purpose] = connection
+        // The worker may have ended meanwhile.
+        if Task.isCancelled || core.state.phase == .over { await connection.close() }
+        return connection
+    }
+
+    private func close(for purpose: Purpose) async { await own.removeValue(forKey: purpose)?.close() }
+
+    // MARK: Writing for an app
+
+    /// A large statement waits for its turn. Pass it on after the answer.
+    func takeLargeTurn() async { await withCheckedContinuation { largeTurns.join($0) } }
+
+    func passLargeTurn() { largeTurns.pass() }
+
+    /// - Parameter metLock: An earlier try timed out waiting for a lock.
+    /// - Returns: nil: the worker is stopping.
+    func write<R: Sendable>(
+        for app: Int32,
+        _ statement: Statement,
+        _ parameters: Parameters,
+        isLarge: Bool = false,
+        metLock: Bool,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws(PostgresError) -> R? {
+        guard let connection = await connection() else { return nil }
+        do throws(PostgresError) {
+            let answer: R
+            if metLock || core.state.lockedApps.mustDetour(app, at: .now) {
+                answer = try await askAside(for: app, statement, parameters, decode)
+            } else {
+                if isLarge { await takeLargeTurn() }
+                defer { if isLarge { passLargeTurn() } }
+                do throws(PostgresError) {
+                    answer = try await ask(connection, statement, parameters, decode)
+                } catch {
+                    failed(error, on: connection)
+                    throw error
+                }
+            }
+            core.event { $0.lockedApps.passed(app) }
+            return answer
+        } catch {
+            if error.metLock { core.event { $0.lockedApps.met(lockOf: app, at: .now) } }
+            throw error
+        }
+    }
+
+    private func askAside<R: Sendable>(
+        for app: Int32,
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws(PostgresError) -> R {
+        if !detourTurns.take() { await withCheckedContinuation { detourTurns.wait($0, of: app) } }
+        let result: Result<R, PostgresError>
+        do throws(PostgresError) {
+            result = .success(try await ask(try await detour(), statement, parameters, decode))
+        } catch {
+            logError(error)
+            result = .failure(error)
+        }
+        if case .failure(let error) = result, error.code == .closed { await close(for: .detour) }
+        if let next = detourTurns.pass() {
+            next.resume()
+        } else {
+            await close(for: .detour)
+        }
+        return try result.get()
+    }
+
+    private func detour() async throws(PostgresError) -> PostgresConnection {
+        if let open = own[.detour] { return open }
+        guard shared != nil, core.state.phase != .over else {
+            throw PostgresError(.closed, "there is no connection to PostgreSQL")
+        }
+        return try await connect(for: .detour, WorkerStatements.detourSettings)
+    }
+
+    // MARK: Who holds the locks
+
+    /// Logs the locks that statements waited for in vain, with their holders. These are found on the shared connection,
+    /// where the wait for locks is short.
+    func logLocks() async {
+        for await _ in lockBell.rings {
+            while let met = metLocks.popFirst() {
+                log(met, heldBy: await lockHolders(of: met.error.lockedRelation))
+            }
+        }
+    }
+
+    private func log(_ met: MetLock, heldBy holders: [LockHolder]) {
+        ledger.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
+    }
+
+    /// - Parameter relation: The table whose row is locked; nil: any table.
+    func lockHolders(of relation: String?) async -> [LockHolder] {
+        guard let connection = shared else { return [] }
+        let parameters = LockHolder.parameters(olderThan: Self.shortestLock, relation: relation)
+        do throws(PostgresError) {
+            return try await ask(connection, LockHolder.statement, parameters) { rows in
+                try rows.indices.map { try LockHolder(rows, $0) }
+            }
+        } catch {
+            failed(error, on: connection)
+            return []
+        }
+    }
+}
