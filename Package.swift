@@ -56,19 +56,22 @@ let package = Package(
         c("CPostgres", "libpq", .apt(["libpq-dev"]), .brew(["libpq"])),
         c("CMicroHTTP", "libmicrohttpd", .apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])),
 
+        // What needs nothing.
+        .target(name: "CarillonText", path: "Sources/Text", swiftSettings: domain),
+
         // The ground floor: each wraps one thing of the outside world.
         wrapper("POSIX", of: .target(name: "CarillonCLinux", condition: .when(platforms: [.linux]))),
         wrapper("IO", of: "CarillonPOSIX", excluding: linuxOnly),
-        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonPOSIX"),
+        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonPOSIX", "CarillonText"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
         wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
-        wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO"),
+        wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
 
         // The domain.
         .target(name: "CarillonPushRules", path: "Sources/PushRules", swiftSettings: domain),
         .target(
             name: "ApplePush",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPushRules", "CarillonTLS"],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPushRules", "CarillonText", "CarillonTLS"],
             swiftSettings: domain
         ),
         .target(
@@ -80,7 +83,9 @@ let package = Package(
         ),
         .target(
             name: "ApplePushSimulator",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonPushRules", "CarillonTLS"],
+            dependencies: [
+                "CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonPushRules", "CarillonText", "CarillonTLS",
+            ],
             path: "Sources/Simulator",
             swiftSettings: settings
         ),
@@ -91,7 +96,7 @@ let package = Package(
             dependencies: [
                 "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
                 "ApplePushSimulator",
-                "CarillonTLS", "CarillonWeb",
+                "CarillonText", "CarillonTLS", "CarillonWeb",
             ],
             resources: [.embedInCode("Commands/Web/Assets")],  // what pages load: the program carries it inside
             swiftSettings: settings
@@ -112,6 +117,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .testTarget(name: "TextTests", dependencies: ["CarillonIO", "CarillonText"], swiftSettings: settings),
         .testTarget(name: "IOTests", dependencies: ["CarillonIO", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "TLSTests", dependencies: ["CarillonTLS", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -128,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "ApplePushTests",
             dependencies: [
-                "ApplePush", "CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+                "ApplePush", "CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -143,7 +150,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "CarillonHTTP2", "CarillonIO", "CarillonPushRules", "ApplePushSimulator", "CarillonTLS", "TestSupport",
+                "CarillonHTTP2", "CarillonIO", "CarillonPushRules", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -151,7 +159,7 @@ let package = Package(
             name: "CarillonTests",
             dependencies: [
                 "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
-                "CarillonTLS",
+                "CarillonText", "CarillonTLS",
                 "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings

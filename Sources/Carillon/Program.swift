@@ -1,3 +1,4 @@
+import CarillonText
 import FoundationEssentials
 import Glibc
 

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The identity of one push, sent as `apns-id`: a UUID.
 ///
 /// A push that is sent again after an unknown outcome keeps its identity.
@@ -42,21 +44,12 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
             switch place {
             case 8, 13, 18, 23: if character != UInt8(ascii: "-") { return nil }
             default:
-                guard let digit = Self.digit(character) else { return nil }
+                guard let digit = Hexadecimal.value(of: character) else { return nil }
                 words.high = words.high << 4 | words.low >> 60
-                words.low = words.low << 4 | digit
+                words.low = words.low << 4 | UInt64(digit)
             }
         }
         self.init(high: words.high, low: words.low)
-    }
-
-    private static func digit(_ character: UInt8) -> UInt64? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(character - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(character - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 
     /// The canonical form: lower case, in groups of 8, 4, 4, 4 and 12 digits.
@@ -66,7 +59,8 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the 36 characters of the canonical form, eight and four at a time, because this is done for each push.
+    /// Appends the 36 characters of the canonical form, eight and four at a time, because this is done for each
+    /// push: too often for `Hexadecimal`, which writes byte by byte.
     package func write(into text: inout [UInt8]) {
         let (first, second) = (Self.digits(high >> 32), Self.digits(high))
         let (third, fourth) = (Self.digits(low >> 32), Self.digits(low))

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Apple's name of a channel, as the header `apns-channel-id` has it: opaque text of visible ASCII characters.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The text.
@@ -8,26 +10,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     /// The digits under which pushes to the channel are queued and sent: those of the text's bytes. Whatever Apple's ids look
     /// like, they come back unchanged.
-    package var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in description.utf8 {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The bytes of an id from its digits, which are hexadecimal.
-    static func bytes(ofHexadecimal digits: ArraySlice<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in digits {
-            let value = digit < UInt8(ascii: "A") ? digit & 15 : (digit & 15) + 9
-            if let upper = high.take() { bytes.append(upper << 4 | value) } else { high = value }
-        }
-        return bytes
-    }
+    package var hexadecimal: String { Array(description.utf8).hexadecimal }
 }
 
 extension ChannelID: Codable {

@@ -1,4 +1,5 @@
 import CarillonHTTP2
+import CarillonText
 
 /// What a connection writes into its requests. The header block and the body of a message are kept in the session while
 /// pushes of that message follow one another.
@@ -94,7 +95,7 @@ struct PushFields: Equatable {
     private let token: ProviderToken?
 
     init(_ fields: PushBatch.Fields, in bytes: [UInt8], channel: PushBatch.Extent?, token: ProviderToken?) {
-        self.channel = channel.map { ChannelID.bytes(ofHexadecimal: bytes[$0.range]) } ?? []
+        self.channel = channel.flatMap { Hexadecimal.bytes(of: bytes[$0.range].span) } ?? []
         topic = Array(bytes[fields.topic.range])
         collapseID = Array(bytes[fields.collapseID.range])
         expiration = fields.expiration

@@ -118,6 +118,7 @@ extension OutputSpan where Element == UInt8 {
         append(value)
     }
 
-    /// A letter's lower four bits are nine less than its value.
+    /// A letter's lower four bits are nine less than its value. Without a branch, for this is done for each digit of each push,
+    /// and the batch has refused what is not a digit.
     private static func value(of digit: UInt8) -> UInt8 { (digit & 0xf) + (digit >> 6) * 9 }
 }

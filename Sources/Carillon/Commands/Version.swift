@@ -1,6 +1,7 @@
 import CarillonHTTP2
 import CarillonPostgres
 import CarillonTLS
+import CarillonText
 
 extension Command {
     static let version = Command(

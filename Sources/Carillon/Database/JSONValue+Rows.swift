@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 extension JSONValue {
     /// A row as an object: its columns are the members, in their order.
@@ -14,7 +15,7 @@ extension JSONValue {
         return switch rows.typeID(of: place) {
         case PostgresType.bool.id: .bool(try rows.bool(row, column))
         case PostgresType.int2.id, PostgresType.int4.id, PostgresType.int8.id: .int(try rows.int64(row, column))
-        case PostgresType.timestamptz.id: .string(UnixTimeText.text(try rows.timestamp(row, column)))
+        case PostgresType.timestamptz.id: .string(TimeText.seconds(try rows.timestamp(row, column)))
         case PostgresType.json.id: .json(try rows.string(row, column))
         default: .string(try rows.string(row, column))
         }

@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 
 /// Reports which session's lock a command is waiting for. It uses a connection of its own, because the command's own is
 /// blocked.

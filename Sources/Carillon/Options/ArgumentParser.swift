@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Turns the command line and the environment into a request.
 struct ArgumentParser {
     /// What the user asked for.

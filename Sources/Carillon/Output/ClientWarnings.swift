@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPushQueue
+import CarillonText
 import CarillonWeb
 import Synchronization
 

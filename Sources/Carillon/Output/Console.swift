@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Where a command prints: results to standard output, everything else to standard error.
 struct Console: Sendable {
     let output: TextStream

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The log: text for a person at a terminal, JSON lines for everything else.
 ///
 /// Logging never waits for the reader: see `LogQueue`.

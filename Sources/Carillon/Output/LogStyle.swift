@@ -1,3 +1,4 @@
+import CarillonText
 import FoundationEssentials
 
 struct LogStyle: Sendable {
@@ -5,20 +6,24 @@ struct LogStyle: Sendable {
     let stream: TextStream
 
     func line(_ level: LogLevel, _ message: String, _ fields: [(String, JSONValue)]) -> String {
-        let now = Date.now
+        let now = Int64(Date.now.timeIntervalSince1970 * 1e6)
         switch format {
         case .json:
-            let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
             return JSONValue.object(
-                [("time", .string(time)), ("level", .string(level.rawValue)), ("message", .string(message))]
+                [
+                    ("time", .string(TimeText.milliseconds(now))), ("level", .string(level.rawValue)),
+                    ("message", .string(message)),
+                ]
                     + fields
             ).text + "\n"
         case .text:
-            let time = now.formatted(Date.ISO8601FormatStyle().time(includingFractionalSeconds: false))
             let word = level.rawValue.padding(to: 7)
             let rest = fields.map { " \($0)=" + Self.plain($1) }.joined()
-            return [stream.styled(time, .dim), colour(level).map { stream.styled(word, $0) } ?? word, message.visible]
-                .joined(separator: " ") + stream.styled(rest, .dim) + "\n"
+            return [
+                stream.styled(TimeText.timeOfDay(now), .dim), colour(level).map { stream.styled(word, $0) } ?? word,
+                message.visible,
+            ]
+            .joined(separator: " ") + stream.styled(rest, .dim) + "\n"
         }
     }
 

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// A table with aligned columns, for people.
 struct TextTable {
     private let titles: [String]

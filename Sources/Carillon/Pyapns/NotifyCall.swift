@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// The arguments of `notify`: pairs of a device token and a payload. Equal payloads become one message.
 struct NotifyCall {

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// HTTP for the service: which requests are calls, and who may make them.

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 /// The methods of pyapns.
 struct PyapnsService: Sendable {
@@ -91,7 +92,7 @@ extension Provisioning.Terms {
     fileprivate var fields: [(String, any JSONConvertible)] {
         [
             ("credential", credential), ("topic", topic), ("environment", environment),
-            ("expires", notAfter.map { UnixTimeText.text($0 * 1_000_000) }),
+            ("expires", notAfter.map { TimeText.seconds($0 * 1_000_000) }),
         ]
     }
 }

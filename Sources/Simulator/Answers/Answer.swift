@@ -1,3 +1,5 @@
+import CarillonText
+
 /// What goes back on a stream. There is one for each refusal and each rule, so that an answer is only looked up. It is an
 /// object, so that passing it on costs one reference count, not one for each of its texts.
 final class Answer: Sendable {

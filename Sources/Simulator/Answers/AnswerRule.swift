@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The answer to pushes whose device token begins with a prefix, or to requests about channels.
 public struct AnswerRule: Sendable, Hashable {
     /// What happens to such a push.

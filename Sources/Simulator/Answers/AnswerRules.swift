@@ -1,3 +1,5 @@
+import CarillonText
+
 /// All rules, found by the device token's digits: the longest prefix wins.
 ///
 /// A tree with sixteen branches a node. Most device tokens leave it at the first digit.

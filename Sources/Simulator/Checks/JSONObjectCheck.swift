@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Checks that bytes are one JSON object (RFC 8259), without building it.
 ///
 /// It keeps a stack of its own: ten thousand nested brackets cost memory, never the program's stack.

@@ -1,4 +1,5 @@
 import CarillonPushRules
+import CarillonText
 
 /// Checks the form of a request as APNs does. Connections, time and keys play no part.
 struct RequestCheck {

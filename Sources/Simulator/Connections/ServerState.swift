@@ -48,5 +48,5 @@ struct ServerState: ~Copyable {
         configuration.maximumStreams ?? (isTrusted ? Self.usualStreams : 1)
     }
 
-    mutating func readClock() { now = TimeText.now }
+    mutating func readClock() { now = WallClock.milliseconds }
 }

@@ -1,6 +1,7 @@
 import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
+import CarillonText
 
 /// One connection after its handshake: bytes in, verdicts, bytes out. It is confined to the server's loop.
 final class SimulatorConnection {

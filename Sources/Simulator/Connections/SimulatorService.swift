@@ -112,7 +112,7 @@ extension SimulatorService {
             } catch {
                 // A stop cancels handshakes, which is not the client's fault.
                 if entrance.listener != nil {
-                    let (now, words) = (TimeText.now, "\(error)")
+                    let (now, words) = (WallClock.milliseconds, "\(error)")
                     failed(ConnectionFailure(time: now, connection: number, isHandshake: true, message: words))
                 }
             }

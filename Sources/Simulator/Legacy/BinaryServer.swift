@@ -27,7 +27,7 @@ actor BinaryServer: SimulatorService {
 
     func serve(_ stream: consuming TLSStream, as number: Int) async {
         var stream = stream
-        let (environment, now) = (context.configuration.environment, TimeText.now / 1000)
+        let (environment, now) = (context.configuration.environment, WallClock.milliseconds / 1000)
         let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
         guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
         count(1)
@@ -48,7 +48,9 @@ actor BinaryServer: SimulatorService {
         }
         guard client.reader.isWithinNotification else { return }
         let message = "the client closed the connection within a notification"
-        failed(ConnectionFailure(time: TimeText.now, connection: number, isHandshake: false, message: message))
+        failed(
+            ConnectionFailure(time: WallClock.milliseconds, connection: number, isHandshake: false, message: message)
+        )
     }
 
     private func count(_ change: Int) { gateway.assumeIsolated { $0.binaryConnections += change } }

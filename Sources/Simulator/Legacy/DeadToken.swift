@@ -1,4 +1,5 @@
 import CarillonPOSIX
+import CarillonText
 
 /// A dead device token and since when it is dead, as the legacy feedback service reports it.
 public struct DeadToken: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 
 extension ServerState {
     /// Judges the notifications that have arrived in full, until one ends the connection; nil: it stays open.

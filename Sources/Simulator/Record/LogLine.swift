@@ -1,8 +1,10 @@
 import CarillonTLS
+import CarillonText
 
 /// Writes requests as JSON lines into a buffer.
 struct LogLine {
-    private var time = TimeText()
+    /// The text of a time is made once for each millisecond.
+    private var time = (milliseconds: Int64.min, text: [UInt8]())
     private var lastPayload: [UInt8] = []
     /// The end of a line with that payload: one payload for many device tokens is hashed and quoted once.
     private var lastEnd: [UInt8] = []
@@ -27,9 +29,9 @@ struct LogLine {
     }
 
     private mutating func begin(_ now: Int64, _ connection: Int, _ line: inout [UInt8]) {
-        time.set(now)
+        if now != time.milliseconds { time = (now, Array(TimeText.milliseconds(now * 1000).utf8)) }
         line.append("{\"time\":\"")
-        line.append(contentsOf: time.bytes)
+        line.append(contentsOf: time.text)
         line.append("\"")
         line.appendMember("connection", connection)
     }

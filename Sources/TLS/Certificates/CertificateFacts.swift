@@ -1,5 +1,6 @@
 import CarillonCOpenSSL
 import CarillonPOSIX
+import CarillonText
 
 /// The fields of a certificate that people read and checks use.
 package struct CertificateFacts: Sendable, Equatable {
@@ -41,7 +42,7 @@ package struct CertificateFacts: Sendable, Equatable {
         issuer = Self.text(of: X509_get_issuer_name(pointer))
         notBefore = Self.seconds(of: X509_get0_notBefore(pointer))
         notAfter = Self.seconds(of: X509_get0_notAfter(pointer))
-        fingerprint = Self.hexadecimal(Digest.sha256(certificate.der.span.bytes))
+        fingerprint = Digest.sha256(certificate.der.span.bytes).hexadecimal
 
         var topics: [String] = []
         if let user = Self.entry(NID_userId, of: X509_get_subject_name(pointer)) { topics.append(user) }
@@ -85,10 +86,5 @@ package struct CertificateFacts: Sendable, Equatable {
         let index = X509_get_ext_by_OBJ(certificate, object, -1)
         guard index >= 0, let value = X509_EXTENSION_get_data(X509_get_ext(certificate, index)) else { return nil }
         return OpenSSLBytes.content(of: value)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Percent-encoding (RFC 3986), strict: what is not valid is refused, not repaired.
 enum PercentCode {
     static func encode(_ text: String) -> String {
@@ -19,7 +21,9 @@ enum PercentCode {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else {
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
+            else {
                 return nil
             }
             bytes.append(high << 4 | low)
@@ -39,13 +43,4 @@ enum PercentCode {
     }
 
     private static func digit(_ value: UInt8) -> String { String(value, radix: 16, uppercase: true) }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import CarillonText
 import Testing
 
 @testable import ApplePush
@@ -27,7 +28,7 @@ import Testing
         hash.combine(input.span.bytes)
         let (first, second) = hash.finalize()
         let bytes = [first, second].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
-        #expect(bytes.map(Self.hexadecimal).joined() == digest)
+        #expect(bytes.hexadecimal == digest)
     }
 
     @Test func `a number counts as its bytes, the least significant first`() {
@@ -37,10 +38,5 @@ import Testing
         let bytes: [UInt8] = [8, 7, 6, 5, 4, 3, 2, 1]
         other.combine(bytes.span.bytes)
         #expect(one.finalize() == other.finalize())
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return text.count == 1 ? "0" + text : text
     }
 }

@@ -1,3 +1,4 @@
+import CarillonText
 import Testing
 
 @testable import ApplePush
@@ -26,7 +27,7 @@ import Testing
         var output: [UInt8] = []
         let length = format.append(0, of: batch, identifier: identifier, to: &output)
         #expect(length == output.count)
-        return output.map { String(UInt16($0) | 0x100, radix: 16).dropFirst() }.joined()
+        return output.hexadecimal
     }
 
     @Test func `command 2 is that of apns-client`() {

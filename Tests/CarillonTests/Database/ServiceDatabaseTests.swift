@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import Dispatch
 import Glibc
 import Synchronization

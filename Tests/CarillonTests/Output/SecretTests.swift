@@ -182,4 +182,21 @@ import Testing
             hearing.expectNone(of: ["canary"])
         }
     }
+
+    @Test func `a role whose password is the product's name can be told what to do`() async throws {
+        try await TestDatabase.connected(.nothing) { connection, url in
+            // The role may not make roles, so it is told who should, in words that hold its password.
+            let name = "shop_\(UInt32.random(in: 0...UInt32.max))"
+            try await connection.script("CREATE ROLE \(name) LOGIN PASSWORD 'carillon'")
+            try await attempt {
+                let run = try await ProgramRun.run(
+                    ["migrate", "up"],
+                    environment: ["DATABASE_URL": url + "&user=\(name)&password=carillon"]
+                )
+                #expect(run.status != 0 && run.errors.contains("carillon") && !run.errors.contains("***"))
+            } finally: {
+                try await connection.script("DROP OWNED BY \(name); DROP ROLE \(name)")
+            }
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import TestSupport
 import Testing
 

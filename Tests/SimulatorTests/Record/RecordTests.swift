@@ -4,19 +4,6 @@ import Testing
 @testable import ApplePushSimulator
 
 struct RecordTests {
-    @Test(
-        arguments: [
-            (0, "1970-01-01T00:00:00.000Z"), (951_782_400_123, "2000-02-29T00:00:00.123Z"),
-            (1_700_000_000_007, "2023-11-14T22:13:20.007Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
-        ] as [(Int64, String)]
-    )
-    func `times are written in UTC with milliseconds`(milliseconds: Int64, expected: String) {
-        var text = TimeText()
-        text.set(milliseconds)
-        #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
-    }
-
     @Test func `made ids are UUIDs in upper case and differ`() {
         var maker = MessageIDMaker()
         var seen: Set<[UInt8]> = []

@@ -1,6 +1,7 @@
 import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
+import CarillonText
 import TestSupport
 import Testing
 
@@ -116,7 +117,7 @@ struct RequestLogTests {
             let line = try #require(try lines().first { $0.status == 413 })
             #expect(line.bytes == count)
             let digest = Digest.sha256(Array(text.utf8).span.bytes)
-            #expect(line.sha256 == digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            #expect(line.sha256 == digest.hexadecimal)
             #expect(line.payload == String(text.prefix(16_384)))
         }
     }

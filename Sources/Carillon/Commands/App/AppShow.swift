@@ -1,6 +1,7 @@
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonTLS
+import CarillonText
 
 extension Command {
     static let appShow = Command(
@@ -38,7 +39,7 @@ private struct AppView: JSONConvertible {
     private var authority: String? {
         app.gatewayCA.map { pem in
             guard let facts = try? CertificateFacts(pem: pem) else { return "not a certificate" }
-            return "\(facts.subject), valid until \(UnixTimeText.day(facts.notAfter * 1_000_000))"
+            return "\(facts.subject), valid until \(TimeText.day(facts.notAfter * 1_000_000))"
         }
     }
 
@@ -56,7 +57,7 @@ private struct AppView: JSONConvertible {
             app.json,
             [
                 "gateway_ca": app.gatewayCA, "credential_topics": credential?.topics ?? [],
-                "created_at": UnixTimeText.text(app.createdAt), "updated_at": UnixTimeText.text(app.updatedAt),
+                "created_at": TimeText.seconds(app.createdAt), "updated_at": TimeText.seconds(app.updatedAt),
                 "status": status,
             ]
         )
@@ -91,7 +92,7 @@ private struct AppView: JSONConvertible {
                         + "\(Int($0.inFlight).grouped) in flight"
                 }
             ),
-            ("added", UnixTimeText.text(app.createdAt)), ("changed", UnixTimeText.text(app.updatedAt)),
+            ("added", TimeText.seconds(app.createdAt)), ("changed", TimeText.seconds(app.updatedAt)),
         ]
         return rows.compactMap { name, value in value.map { "\(name.padding(to: 16))  \($0.visible)" } }
     }

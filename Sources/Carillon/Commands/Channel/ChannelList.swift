@@ -1,3 +1,5 @@
+import CarillonText
+
 extension Command {
     static let channelList = Command(
         "channel list",

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonText
 
 extension Command {
     static let channelRead = Command(

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 extension Command {
     static let channelSync = Command(
@@ -54,7 +55,7 @@ extension Command {
                     .left("CHANNEL") { $0.channel ?? "-" },
                     .left("REFERENCE") { $0.reference ?? "-" },
                     .left("STATE") { isRemoved($0) ? "removed" : $0.state },
-                    .left("FIRST SEEN") { $0.firstSeenAt.map { UnixTimeText.text($0) } ?? "-" }
+                    .left("FIRST SEEN") { $0.firstSeenAt.map { TimeText.seconds($0) } ?? "-" }
                 )
             )
         }
@@ -72,7 +73,7 @@ extension ChannelSync.Entry {
     fileprivate func json(isRemoved: Bool) -> JSONValue {
         [
             "channel_id": channel, "reference": reference, "state": isRemoved ? "removed" : state, "ours": isOurs,
-            "first_seen_at": firstSeenAt.map { UnixTimeText.text($0) },
+            "first_seen_at": firstSeenAt.map { TimeText.seconds($0) },
         ]
     }
 }

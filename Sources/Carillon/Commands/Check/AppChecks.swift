@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// Finds apps that are paused or held, and apps most of whose pushes fail.
 struct AppChecks {

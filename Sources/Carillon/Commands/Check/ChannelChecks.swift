@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 /// Finds channels that Apple will not make or no longer has, and checks that the channel service of each app with channels can
 /// be reached. Asks Apple for nothing.

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 import FoundationEssentials
 
 /// Checks the database: the server, the schema, and whether this user can do a worker's work.

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 struct Finding: Sendable, JSONConvertible {
     enum Condition: String, Sendable { case ok, warning, failed }

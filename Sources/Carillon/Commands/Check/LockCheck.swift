@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 /// Finds sessions whose locks block workers or applications.
 struct LockCheck {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// Checks the maintenance of history: partitions are created ahead of time, and old ones are dropped.
 struct MaintenanceCheck {

@@ -2,6 +2,7 @@ import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonTLS
+import CarillonText
 
 extension Command {
     static let credentialImport = Command(
@@ -32,7 +33,7 @@ private struct CredentialImport {
             return try await CredentialStore(connection).save(text, as: invocation.name)
         }
         if stored.status == "expiring", let end = stored.notAfter {
-            invocation.console.warn("The certificate expires on \(UnixTimeText.day(end)); renew it soon.")
+            invocation.console.warn("The certificate expires on \(TimeText.day(end)); renew it soon.")
         }
         if let certificate = text.certificate, let facts = try? CertificateFacts(pem: certificate), !facts.isApple {
             invocation.console.warn(

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonText
 
 extension Command {
     static let credentialList = Command(
@@ -18,7 +19,7 @@ extension Command {
                 .left("CREDENTIAL") { $0.name },
                 .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
                 .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
-                .left("EXPIRES") { $0.notAfter.map(UnixTimeText.day) ?? "-" },
+                .left("EXPIRES") { $0.notAfter.map(TimeText.day) ?? "-" },
                 .left("STATUS") { $0.status ?? "not checked" },
                 .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
             )
@@ -40,7 +41,7 @@ extension StoredCredential: JSONConvertible {
     var json: JSONValue {
         [
             "name": name, "kind": kind.rawValue, "key_id": keyID, "team_id": teamID, "topics": topics,
-            "not_after": notAfter.map(UnixTimeText.day), "status": status, "last_error": lastError, "apps": apps,
+            "not_after": notAfter.map(TimeText.day), "status": status, "last_error": lastError, "apps": apps,
         ]
     }
 }

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonText
 
 extension StoredCredential {
     /// What it is, for people.
@@ -7,7 +8,7 @@ extension StoredCredential {
         case .token: return "the signing key \(keyID ?? "?") of team \(teamID ?? "?")."
         case .certificate:
             let topics = topics.isEmpty ? "that names no topic" : "for " + topics.joined(separator: ", ")
-            return "a certificate \(topics), valid until \(notAfter.map(UnixTimeText.day) ?? "?")."
+            return "a certificate \(topics), valid until \(notAfter.map(TimeText.day) ?? "?")."
         }
     }
 

@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 
 extension Command {
     static let demo = Command(

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Compares what PostgreSQL recorded with what the gateway received and what was enqueued.
 struct DemoAudit: JSONConvertible {
     /// What PostgreSQL recorded.

@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 
 /// Prints what became of each message, once, as a line. Retries are in the log of the worker.
 struct TryoutNews {
@@ -119,7 +120,7 @@ extension Delivery {
         if expiration == "0" {
             headers.append("not stored")
         } else if let expiration {
-            headers.append("expires \(Int64(expiration).map { UnixTimeText.text($0 * 1_000_000) } ?? expiration)")
+            headers.append("expires \(Int64(expiration).map { TimeText.seconds($0 * 1_000_000) } ?? expiration)")
         }
         return headers
     }

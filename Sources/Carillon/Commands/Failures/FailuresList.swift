@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 extension Command {
     static let failuresList = Command(

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 extension Command {
     static let failuresRequeue = Command(

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 extension Command {
     static let feedback = Command(

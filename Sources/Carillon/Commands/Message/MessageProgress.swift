@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import FoundationEssentials
 
 /// A row of `message_status`.
@@ -115,7 +116,7 @@ struct MessageProgress: RowReadable {
             return state + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
         }
         let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
-        let time = nextAttemptAt.map { ", next at \(UnixTimeText.text($0))" } ?? ""
+        let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
         let text = state + cause + time + (held.map { "; \($0.visible)" } ?? "")
         return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 extension Command {
     static let messageShow = Command(
@@ -34,7 +35,7 @@ extension Command {
             "  \(Counted.text(message.tokens, "token")): \(message.counts); \(Counted.text(message.attempts, "attempt"))"
         )
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
-            if let time { console.print("  \(name) \(UnixTimeText.text(time))") }
+            if let time { console.print("  \(name) \(TimeText.seconds(time))") }
         }
         let tokens = message.tokenOutcomes
         for token in tokens { console.print("  \(token.line.visible)") }

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 import FoundationEssentials
 
 extension Command {
@@ -134,7 +135,7 @@ extension Migrator {
 }
 
 extension MigrationState: JSONConvertible {
-    fileprivate var day: String? { appliedAt.map(UnixTimeText.day) }
+    fileprivate var day: String? { appliedAt.map(TimeText.day) }
 
     var json: JSONValue {
         ["version": version, "name": name, "condition": "\(condition)", "applied_at": day]

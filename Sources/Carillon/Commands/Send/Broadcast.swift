@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 
 extension Command {
     static let broadcast = Command(

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// A row of `app_status`.
 struct AppStatus: RowReadable, JSONConvertible {

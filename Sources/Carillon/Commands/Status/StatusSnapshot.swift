@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// A row of `workers`, with what the worker holds.
 struct WorkerStatus: RowReadable, JSONConvertible {

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Splits the bytes of a file into records as RFC 4180 defines them. It holds at most what was fed last and one record.
 ///
 /// A line ends with LF or CR LF; a quoted field may contain line breaks. A record that breaks the rules costs only its
@@ -185,19 +187,4 @@ struct CSVRecord {
     mutating func append(_ part: ArraySlice<UInt8>) { bytes.append(contentsOf: part) }
 
     mutating func endField() { ends.append(bytes.count) }
-}
-
-extension UInt8 {
-    /// A space or a tab.
-    var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-}
-
-extension ArraySlice<UInt8> {
-    /// Without leading and trailing blanks.
-    var trimmed: ArraySlice<UInt8> {
-        var slice = self
-        while let first = slice.first, first.isBlank { slice.removeFirst() }
-        while let last = slice.last, last.isBlank { slice.removeLast() }
-        return slice
-    }
 }

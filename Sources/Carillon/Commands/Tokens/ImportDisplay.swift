@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 
 /// Shows an import on standard error while it runs: the first refused lines, and a progress line.
 struct ImportDisplay {

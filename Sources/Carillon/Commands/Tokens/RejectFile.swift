@@ -1,3 +1,4 @@
+import CarillonText
 import Glibc
 
 /// The file that refused lines are written to, so that they can be corrected and imported.

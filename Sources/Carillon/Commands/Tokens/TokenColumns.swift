@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The positions of the columns in a record.
 struct TokenColumns: Equatable {
     let token: Int

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonText
 
 /// Reads registrations from the bytes of a CSV file, with or without a header. A list of tokens, one a line, is a CSV
 /// file without a header.
@@ -133,8 +134,8 @@ struct TokenReader {
         }
         var lastUpdate: Int64?
         if let column = columns.lastUpdate, column < record.count, !record[column].trimmed.isEmpty {
-            switch TimeText.read(record[column]) {
-            case .wrong(let reason): return refusal(of: record, reason, column)
+            switch TimeReader.read(record[column]) {
+            case .wrong(let reason): return refusal(of: record, "last_update " + reason, column)
             case .time(let time) where time > latest: return refusal(of: record, "last_update is in the future", column)
             case .time(let time): lastUpdate = time
             }

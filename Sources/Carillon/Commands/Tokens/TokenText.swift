@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonText
 
 /// A device token as people write it.
 enum TokenText {

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 import FoundationEssentials
 
 extension Command {

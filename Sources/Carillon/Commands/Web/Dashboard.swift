@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// The pages of one database as routes: who may ask, what is read or changed, and the answer as a page or as JSON.

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import CarillonWeb
 
 /// One address for the dashboards of one database or several.

@@ -1,4 +1,5 @@
 import CarillonTLS
+import CarillonText
 import CarillonWeb
 
 /// What a change did, shown once on the page that follows. It is in the address of that page, with a seal that only this

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// What a page shows: filled by a query, and written as HTML or as JSON without any further look at the database.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Why a request was refused, for programs (RFC 9457).

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonText
 
 struct FeedbackLog: Sendable {
     let log: Log

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPushQueue
+import CarillonText
 import CarillonWeb
 
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.

@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 import Synchronization
 
 /// One of the databases that the program serves: its worker, and the worker's state.

@@ -1,3 +1,5 @@
+import CarillonText
+
 extension XMLRPCValue {
     /// The same value in JSON, which has neither dates nor bytes.
     func json() throws(XMLRPCFault) -> JSONValue {

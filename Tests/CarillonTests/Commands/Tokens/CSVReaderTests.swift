@@ -1,3 +1,4 @@
+import CarillonText
 import Testing
 
 @testable import Carillon

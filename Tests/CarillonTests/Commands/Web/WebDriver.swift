@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import FoundationEssentials
 import Glibc
 import TestSupport

@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonTLS
+import CarillonText
 import CarillonWeb
 import Synchronization
 

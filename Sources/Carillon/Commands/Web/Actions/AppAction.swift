@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// Pauses and resumes an app, and sets its limits. The functions record each change.

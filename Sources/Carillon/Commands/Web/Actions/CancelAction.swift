@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// Cancels what is left of a message or broadcast.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Asks before many failures are requeued or dismissed, and where it takes long, before each further part.

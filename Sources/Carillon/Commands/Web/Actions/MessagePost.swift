@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonTLS
+import CarillonText
 import CarillonWeb
 
 /// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is done once, however

@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// A test push as it was typed.

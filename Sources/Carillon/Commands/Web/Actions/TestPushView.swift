@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonPostgres
 import CarillonTLS
+import CarillonText
 import CarillonWeb
 
 /// The form of a test push, and what it would send.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// The state of each of several databases, read at the same time.

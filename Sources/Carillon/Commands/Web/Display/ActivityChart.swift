@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Bars of pushes over time, as SVG: what was sent, and on top of it what failed or expired.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// A time of the database in microseconds since 1970. Pages have it in UTC; their script turns it into the viewer's zone.
@@ -6,7 +7,7 @@ struct Moment: Sendable, JSONConvertible {
 
     init(_ microseconds: Int64) { self.microseconds = microseconds }
 
-    private var text: String { UnixTimeText.text(microseconds) }
+    private var text: String { TimeText.seconds(microseconds) }
 
     var html: HTML { HTML(.time, Attribute(.datetime, text), Attribute(.title, text)) { readable } }
 

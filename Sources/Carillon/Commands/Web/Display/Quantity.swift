@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Numbers that can be read at a glance.
 enum Quantity {
     /// 950, 12.3k, 1.2M: for headlines and axes.

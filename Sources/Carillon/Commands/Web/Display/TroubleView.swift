@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Why there is nothing to show.

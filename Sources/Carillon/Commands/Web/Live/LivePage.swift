@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// A page as it is at one moment, for one who keeps it open.

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// Pushes that ended within a minute, or within some minutes.
 struct ActivityBucket: RowReadable, JSONConvertible {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// How many pushes of an app failed for a reason, among its newest failures.

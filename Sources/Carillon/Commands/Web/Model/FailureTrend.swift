@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// How many pushes failed in each part of a window, as a number for each and as a small drawing.

@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// How long pushes took within about the last minute, of all workers that are alive.

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Says in plain words what became of a message, and why a person got nothing.
 struct MessageStory {
     let message: MessageProgress

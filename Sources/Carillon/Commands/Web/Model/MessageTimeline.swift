@@ -1,3 +1,5 @@
+import CarillonText
+
 /// What happened to a message, in order, as far as it is recorded.
 struct MessageTimeline {
     struct Event {

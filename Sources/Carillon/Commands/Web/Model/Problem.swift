@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Something that is wrong right now, and what to do about it.

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// A worker as the dashboard shows it.
 struct WorkerRow: RowReadable, JSONConvertible {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// What one worker finished of a message.
 struct WorkerShare: RowReadable, JSONConvertible {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// One app: its state, what it sends, why pushes of it fail, and its settings.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Apps with their numbers, each a link.

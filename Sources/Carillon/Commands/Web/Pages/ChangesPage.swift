@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// Reads what people have changed, the newest first.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Failures by app and reason, each with its meaning and a link to the list.

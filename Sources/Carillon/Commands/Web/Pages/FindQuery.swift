@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// Finds messages by what a person has at hand: the id of a message or broadcast, a reference, or a device token.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// What was found, and what it means for the person who got nothing.

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// What a message says, for those who may see it.

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// The whole life of a message, and in plain words why a person got nothing.

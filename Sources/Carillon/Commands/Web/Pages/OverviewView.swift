@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// The first page: how much is sent, what waits, and what is wrong.

@@ -1,10 +1,11 @@
 /// A time as programs export it: ISO 8601 or PostgreSQL's format, with a time zone, or a number since 1970.
 ///
 /// A time without a zone is ambiguous, and a wrong guess can turn a live token into a dead one. It is refused.
-struct TimeText {
-    enum Reading: Equatable {
+package struct TimeReader {
+    package enum Reading: Equatable {
         /// Microseconds since 1970.
         case time(Int64)
+        /// Ends a sentence that begins with what was read.
         case wrong(String)
     }
 
@@ -12,18 +13,18 @@ struct TimeText {
 
     private init(_ text: ArraySlice<UInt8>) { rest = text }
 
-    static func read(_ text: ArraySlice<UInt8>) -> Reading {
+    package static func read(_ text: ArraySlice<UInt8>) -> Reading {
         let text = text.trimmed
         if text.allSatisfy({ isDigit($0) || $0 == UInt8(ascii: ".") }) { return number(text) }
-        var reader = TimeText(text)
+        var reader = TimeReader(text)
         guard let local = reader.dateAndTime() else { return .wrong(form) }
         reader.skipBlanks()
-        if reader.rest.isEmpty { return .wrong("last_update has no time zone: write Z or +00:00 after it") }
+        if reader.rest.isEmpty { return .wrong("has no time zone: write Z or +00:00 after it") }
         guard let offset = reader.zone(), reader.rest.isEmpty else { return .wrong(form) }
         return .time(local - offset * 1_000_000)
     }
 
-    private static let form = "last_update is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970"
+    private static let form = "is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970"
 
     /// Seconds, milliseconds and microseconds since 1970 are told apart by their size. A number that would be before
     /// September 2001 is refused: it is something else, such as 20240131.
@@ -40,7 +41,7 @@ struct TimeText {
         default: return .wrong(form)
         }
         guard parts.count == 2 else { return .time(value * unit) }
-        var fraction = TimeText(parts[1])
+        var fraction = TimeReader(parts[1])
         guard let part = fraction.fraction(of: unit), fraction.rest.isEmpty else { return .wrong(form) }
         return .time(value * unit + part)
     }
@@ -49,10 +50,10 @@ struct TimeText {
 
     private mutating func dateAndTime() -> Int64? {
         guard let year = digits(4), take(UInt8(ascii: "-")), let month = digits(2), take(UInt8(ascii: "-")),
-            let day = digits(2), year >= 1970, (1...12).contains(month), (1...Self.days(of: month, year)).contains(day)
+            let day = digits(2), year >= 1970, let day = CalendarDay(year, month, day)?.number
         else { return nil }
         guard take(UInt8(ascii: "T")) || take(UInt8(ascii: "t")) || take(UInt8(ascii: " ")) else {
-            return rest.isEmpty ? Self.days(year, month, day) * 86_400_000_000 : nil
+            return rest.isEmpty ? day * 86_400_000_000 : nil
         }
         guard let hour = digits(2), hour < 24, take(UInt8(ascii: ":")), let minute = digits(2), minute < 60 else {
             return nil
@@ -60,13 +61,13 @@ struct TimeText {
         var microseconds: Int64 = 0
         if take(UInt8(ascii: ":")) {
             guard let second = digits(2), second <= 60 else { return nil }
-            microseconds = Int64(second) * 1_000_000
+            microseconds = second * 1_000_000
             if take(UInt8(ascii: ".")) || take(UInt8(ascii: ",")) {
                 guard let part = fraction(of: 1_000_000) else { return nil }
                 microseconds += part
             }
         }
-        let minutes = Self.days(year, month, day) * 1440 + Int64(hour * 60 + minute)
+        let minutes = day * 1440 + hour * 60 + minute
         return minutes * 60_000_000 + microseconds
     }
 
@@ -79,12 +80,12 @@ struct TimeText {
         let isWest = take(UInt8(ascii: "-"))
         guard isWest || take(UInt8(ascii: "+")), let hours = digits(2), hours < 16 else { return nil }
         var seconds = hours * 3600
-        for unit in [60, 1] where !rest.isEmpty {
+        for unit: Int64 in [60, 1] where !rest.isEmpty {
             _ = take(UInt8(ascii: ":"))
             guard let part = digits(2), part < 60 else { return nil }
             seconds += part * unit
         }
-        return Int64(isWest ? -seconds : seconds)
+        return isWest ? -seconds : seconds
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {
@@ -96,10 +97,10 @@ struct TimeText {
     private mutating func skipBlanks() { rest = rest.trimmed }
 
     /// Parses exactly this many digits.
-    private mutating func digits(_ count: Int) -> Int? {
+    private mutating func digits(_ count: Int) -> Int64? {
         guard rest.count >= count, rest.prefix(count).allSatisfy(Self.isDigit) else { return nil }
         defer { rest.removeFirst(count) }
-        return rest.prefix(count).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return rest.prefix(count).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
     /// The digits after the point, as parts of the unit. Smaller parts are cut off.
@@ -117,21 +118,4 @@ struct TimeText {
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-    private static func days(of month: Int, _ year: Int) -> Int {
-        switch month {
-        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// The days from 1970 to a date of the Gregorian calendar. The year starts in March, so that the leap day is its
-    /// last day, and the days before a month are 30.6 times its number, rounded.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
-        let years = month > 2 ? year : year - 1
-        let months = month > 2 ? month - 3 : month + 9
-        let leapDays = years / 4 - years / 100 + years / 400
-        return Int64(years * 365 + leapDays + (months * 306 + 5) / 10 + day - 719_469)
-    }
 }

@@ -1,7 +1,7 @@
 extension String {
     /// With control characters escaped, as in \u{1b}: names and reasons come from outside, and must not control the
     /// terminal.
-    var visible: String {
+    package var visible: String {
         guard unicodeScalars.contains(where: Self.steers) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
             if Self.steers(scalar) {

@@ -4,7 +4,7 @@
 /// database URL. A password is recognized by its position: between the colon and the `@` of a URL, or after
 /// `password=`. It is not recognized by its text: a role may have a name with the same spelling, and masking that would
 /// disclose the password.
-struct Redactor: Sendable {
+package struct Redactor: Sendable {
     private static let mask = "***"
     /// The placeholder in our own examples.
     private static let placeholder = "PASSWORD"
@@ -12,7 +12,7 @@ struct Redactor: Sendable {
     /// Settings with a password, and how they may be shown. Their end is known even if the password contains spaces.
     private let known: [(text: String, shown: String)]
 
-    init(_ settings: [String] = []) {
+    package init(_ settings: [String] = []) {
         known = settings.compactMap { setting in
             let shown = Self.maskKeywords(in: Self.maskURLs(in: setting) { _ in false })
             return shown == setting ? nil : (setting, shown)
@@ -20,9 +20,9 @@ struct Redactor: Sendable {
     }
 
     /// Whether one of the settings has a password.
-    var hidesAny: Bool { !known.isEmpty }
+    package var hidesAny: Bool { !known.isEmpty }
 
-    func clean(_ text: String) -> String {
+    package func clean(_ text: String) -> String {
         guard text.contains("//") || text.contains("=") else { return text }
         var text = text
         for setting in known where text.contains(setting.text) {

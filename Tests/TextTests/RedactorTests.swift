@@ -1,8 +1,5 @@
-import CarillonPostgres
-import TestSupport
+import CarillonText
 import Testing
-
-@testable import Carillon
 
 @Suite struct RedactorTests {
     @Test(arguments: [
@@ -45,22 +42,5 @@ import Testing
         #expect(Redactor(["postgresql://host/db"]).clean("postgresql://host/db") == "postgresql://host/db")
         #expect(Redactor().clean("postgresql://USER:PASSWORD@HOST:PORT/D") == "postgresql://USER:PASSWORD@HOST:PORT/D")
         #expect(Redactor().clean("https://h:1/a and me@example.org") == "https://h:1/a and me@example.org")
-    }
-
-    @Test func `a role whose password is the product's name can be told what to do`() async throws {
-        try await TestDatabase.connected(.nothing) { connection, url in
-            // The role may not make roles, so it is told who should, in words that hold its password.
-            let name = "shop_\(UInt32.random(in: 0...UInt32.max))"
-            try await connection.script("CREATE ROLE \(name) LOGIN PASSWORD 'carillon'")
-            try await attempt {
-                let run = try await ProgramRun.run(
-                    ["migrate", "up"],
-                    environment: ["DATABASE_URL": url + "&user=\(name)&password=carillon"]
-                )
-                #expect(run.status != 0 && run.errors.contains("carillon") && !run.errors.contains("***"))
-            } finally: {
-                try await connection.script("DROP OWNED BY \(name); DROP ROLE \(name)")
-            }
-        }
     }
 }

@@ -1,7 +1,8 @@
 /// Hexadecimal digits. They are read in either case, and written in lower case.
-enum Hexadecimal {
-    /// The value of a digit; nil for any other byte.
-    static func value(of digit: UInt8) -> UInt8? {
+package enum Hexadecimal {
+    /// The value of a digit; nil for any other byte. Inlined, because the simulator asks for each digit of each device token.
+    @inlinable
+    package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
@@ -11,7 +12,7 @@ enum Hexadecimal {
     }
 
     /// The bytes that the digits stand for; nil if another byte is among them, or their number is odd.
-    static func bytes(of digits: Span<UInt8>) -> [UInt8]? {
+    package static func bytes(of digits: Span<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
@@ -20,5 +21,23 @@ enum Hexadecimal {
             bytes.append(high << 4 | low)
         }
         return bytes
+    }
+}
+
+extension [UInt8] {
+    /// Two digits for each byte.
+    package var hexadecimal: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for byte in self { text.append(hexadecimal: byte) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Inlined: the simulator's binary gateway writes each device token with it.
+    @inlinable
+    package mutating func append(hexadecimal byte: UInt8) {
+        for digit in [byte >> 4, byte & 0xF] {
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
     }
 }

@@ -1,11 +1,11 @@
-enum Counted {
+package enum Counted {
     /// "1 token", "12,000 tokens".
-    static func text(_ count: Int64, _ one: String, _ many: String? = nil) -> String {
+    package static func text(_ count: Int64, _ one: String, _ many: String? = nil) -> String {
         count == 1 ? "1 \(one)" : "\(Int(count).grouped) \(many ?? one + "s")"
     }
 
     /// "a", "a and b", "a, b and c".
-    static func list(_ parts: [String]) -> String {
+    package static func list(_ parts: [String]) -> String {
         guard parts.count > 1, let last = parts.last else { return parts.first ?? "" }
         return parts.dropLast().joined(separator: ", ") + " and " + last
     }
@@ -13,7 +13,7 @@ enum Counted {
 
 extension Int {
     /// With a comma between groups of three digits, for people.
-    var grouped: String {
+    package var grouped: String {
         var text = ""
         for (place, digit) in String(magnitude).reversed().enumerated() {
             if place > 0, place % 3 == 0 { text.append(",") }

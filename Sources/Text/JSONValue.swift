@@ -1,7 +1,5 @@
-import FoundationEssentials
-
 /// A JSON value whose members keep their order, for `--json` and for log lines.
-enum JSONValue: Sendable {
+package enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case int(Int64)
@@ -13,7 +11,7 @@ enum JSONValue: Sendable {
     case json(String)
 
     /// On one line.
-    var text: String {
+    package var text: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
@@ -28,7 +26,7 @@ enum JSONValue: Sendable {
     }
 
     /// The same value, with the passwords in its strings masked.
-    func cleaned(by redactor: Redactor) -> JSONValue {
+    package func cleaned(by redactor: Redactor) -> JSONValue {
         switch self {
         case .string(let value): .string(redactor.clean(value))
         case .json(let text): .json(redactor.clean(text))
@@ -39,41 +37,40 @@ enum JSONValue: Sendable {
     }
 
     private static func quote(_ text: String) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        guard let bytes = try? encoder.encode(text) else { preconditionFailure("every string has a JSON form") }
+        var bytes: [UInt8] = []
+        bytes.appendQuoted(text)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// An object with the members of several.
-    static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
+    package static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
 
     private var members: [(String, JSONValue)] {
         if case .object(let members) = self { members } else { [] }
     }
 
     /// An object with a member for each key, in their order.
-    init<Value: JSONConvertible>(_ values: [String: Value]) {
+    package init<Value: JSONConvertible>(_ values: [String: Value]) {
         self = .object(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
     }
 }
 
-protocol JSONConvertible {
+package protocol JSONConvertible {
     var json: JSONValue { get }
 }
 
 extension JSONValue: JSONConvertible, ExpressibleByDictionaryLiteral {
-    var json: JSONValue { self }
+    package var json: JSONValue { self }
 
-    init(dictionaryLiteral members: (String, any JSONConvertible)...) {
+    package init(dictionaryLiteral members: (String, any JSONConvertible)...) {
         self = .object(members.map { ($0, $1.json) })
     }
 }
 
-extension Bool: JSONConvertible { var json: JSONValue { .bool(self) } }
-extension Double: JSONConvertible { var json: JSONValue { .double(self) } }
-extension String: JSONConvertible { var json: JSONValue { .string(self) } }
-extension JSONConvertible where Self: BinaryInteger { var json: JSONValue { .int(Int64(self)) } }
+extension Bool: JSONConvertible { package var json: JSONValue { .bool(self) } }
+extension Double: JSONConvertible { package var json: JSONValue { .double(self) } }
+extension String: JSONConvertible { package var json: JSONValue { .string(self) } }
+extension JSONConvertible where Self: BinaryInteger { package var json: JSONValue { .int(Int64(self)) } }
 extension Int: JSONConvertible {}
 extension Int16: JSONConvertible {}
 extension Int32: JSONConvertible {}
@@ -81,9 +78,9 @@ extension Int64: JSONConvertible {}
 extension UInt16: JSONConvertible {}
 
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
-    var json: JSONValue { self?.json ?? .null }
+    package var json: JSONValue { self?.json ?? .null }
 }
 
 extension Array: JSONConvertible where Element: JSONConvertible {
-    var json: JSONValue { .array(map(\.json)) }
+    package var json: JSONValue { .array(map(\.json)) }
 }
