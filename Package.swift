@@ -54,6 +54,7 @@ let package = Package(
         c("CNGHTTP2", "libnghttp2", .apt(["libnghttp2-dev"]), .brew(["libnghttp2"])),
         c("COpenSSL", "openssl", .apt(["libssl-dev"]), .brew(["openssl@3"])),
         c("CPostgres", "libpq", .apt(["libpq-dev"]), .brew(["libpq"])),
+        c("CExpat", "expat", .apt(["libexpat1-dev"]), .brew(["expat"])),
         c("CMicroHTTP", "libmicrohttpd", .apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])),
 
         // What needs nothing.
@@ -65,7 +66,7 @@ let package = Package(
         wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonPOSIX", "CarillonText"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
         wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
-        wrapper("Web", of: "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
+        wrapper("Web", of: "CarillonCExpat", "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
 
         // The domain.
         .target(name: "CarillonPushRules", path: "Sources/PushRules", swiftSettings: domain),

@@ -58,18 +58,19 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "it ends early"), ("hello", "text outside"), ("<methodCall>", "it ends early"),
+        ("", "no element found"), ("hello", "syntax error"), ("<methodCall>", "no element found"),
         ("<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]><methodCall/>", "a document type"),
         ("<?php x ?><methodCall/>", "a document type or an instruction"),
         ("<methodResponse/>", "<methodResponse> in place of"),
-        ("<methodCall></method>", "</method> where another"),
-        ("<methodCall><methodName>m</methodName></methodCall><a/>", "a second root"),
-        ("<?xml version='1.0' encoding='UTF-16'?><methodCall/>", "the encoding utf-16"),
-        ("<methodCall><methodName>m\u{0}</methodName></methodCall>", "a control character"),
-        ("<methodCall a=b></methodCall>", "without quotes"), ("<methodCall", "a tag that is not closed"),
+        ("<methodCall></method>", "mismatched tag"),
+        ("<methodCall><methodName>m</methodName></methodCall><a/>", "junk after document element"),
+        ("<?xml version='1.0' encoding='UTF-16'?><methodCall/>", "encoding specified in XML declaration is incorrect"),
+        ("<?xml version='1.0' encoding='KOI8-R'?><methodCall/>", "the encoding koi8-r"),
+        ("<methodCall><methodName>m\u{0}</methodName></methodCall>", "not well-formed"),
+        ("<methodCall a=b></methodCall>", "not well-formed"), ("<methodCall", "unclosed token"),
         ("<methodCall><methodName>m</methodName><params><value/></params></methodCall>", "in place of <param>"),
-        ("<\(String(repeating: "a", count: 100))/>", "a proper name"),
-        ("<!-- a -- b --><methodCall/>", "a comment with --"),
+        ("<\(String(repeating: "a", count: 100))/>", "a name of more than 64 bytes"),
+        ("<!-- a -- b --><methodCall/>", "not well-formed"),
     ])
     func `says why it cannot read a document`(text: String, reason: String) {
         let fault = #expect(throws: XMLRPCFault.self) { try read(text) }

@@ -1,3 +1,4 @@
+import CarillonWeb
 import FoundationEssentials
 
 /// A call: the name of a method, and its parameters.
@@ -7,7 +8,7 @@ struct XMLRPCCall: Equatable, Sendable {
 
     init(_ document: [UInt8]) throws(XMLRPCFault) {
         do throws(XMLError) {
-            var reader = Reader(xml: try XMLReader(document))
+            var reader = try Reader(document)
             (method, parameters) = try reader.call()
         } catch {
             throw XMLRPCFault(.refused, "This is no XML-RPC call: \(error.reason) (at byte \(error.place)).")
@@ -16,9 +17,9 @@ struct XMLRPCCall: Equatable, Sendable {
 }
 
 /// The grammar of a call. Every end of an element was compared with its start by `XMLReader`.
-private struct Reader {
-    var xml: XMLReader
-    init(xml: XMLReader) { self.xml = xml }
+private struct Reader: ~Copyable {
+    private var xml: XMLReader
+    init(_ document: [UInt8]) throws(XMLError) { xml = try XMLReader(document) }
 
     mutating func call() throws(XMLError) -> (String, [XMLRPCValue]) {
         try start(of: "methodCall")

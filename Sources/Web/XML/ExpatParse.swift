@@ -1,0 +1,104 @@
+import CarillonCExpat
+
+/// One document in expat's hands. Its callbacks come while `init` and `next` run, on their thread.
+final class ExpatParse {
+    /// Expat halts with so many events, and goes on when they are read.
+    private static let most = 256
+
+    private let parser: XML_Parser
+    private var status = XML_STATUS_OK
+    private var events: [(XMLReader.Event, place: Int)] = []
+    private var read = 0
+    private var depth = 0
+    private var refusal: String?
+    /// In lower case.
+    private(set) var unknownEncoding: String?
+
+    init(_ document: [UInt8], encoding: String?) throws(XMLError) {
+        guard let parser = XML_ParserCreate(encoding) else {
+            throw XMLError(reason: "there is no memory for it", place: 0)
+        }
+        self.parser = parser
+        guard let count = CInt(exactly: document.count) else { throw XMLError(reason: "it is too long", place: 0) }
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        XML_SetUserData(parser, this)
+        XML_SetElementHandler(
+            parser,
+            { this, name, _ in ExpatParse.of(this).started(name.map { String(cString: $0) } ?? "") },
+            { this, _ in ExpatParse.of(this).ended() }
+        )
+        XML_SetCharacterDataHandler(parser) { this, text, count in
+            let bytes = UnsafeRawBufferPointer(start: text, count: Int(count))
+            ExpatParse.of(this).add(.text(String(decoding: bytes, as: UTF8.self)))
+        }
+        XML_SetStartDoctypeDeclHandler(parser) { this, _, _, _, _ in ExpatParse.of(this).refuse(ExpatParse.stranger) }
+        XML_SetProcessingInstructionHandler(parser) { this, _, _ in ExpatParse.of(this).refuse(ExpatParse.stranger) }
+        XML_SetUnknownEncodingHandler(
+            parser,
+            { this, name, _ in
+                ExpatParse.of(this).unknownEncoding = name.map { String(cString: $0).lowercased() }
+                return 0  // not known here either
+            },
+            this
+        )
+        status = document.withUnsafeBytes { XML_Parse(parser, $0.baseAddress, count, 1) }
+    }
+
+    deinit { XML_ParserFree(parser) }
+
+    /// Nil at the end of the document.
+    func next() throws(XMLError) -> (XMLReader.Event, place: Int)? {
+        while read == events.count {
+            switch status {
+            case XML_STATUS_OK: return nil
+            case XML_STATUS_SUSPENDED:
+                events.removeAll(keepingCapacity: true)
+                read = 0
+                status = XML_ResumeParser(parser)
+            default: throw XMLError(reason: reason, place: place)
+            }
+        }
+        defer { read += 1 }
+        return events[read]
+    }
+
+    private var reason: String {
+        if let refusal { return refusal }
+        if let unknownEncoding { return "the encoding \(unknownEncoding.prefix(40)): send UTF-8" }
+        return String(cString: XML_ErrorString(XML_GetErrorCode(parser)))
+    }
+
+    private var place: Int { max(0, Int(XML_GetCurrentByteIndex(parser))) }
+
+    // MARK: Callbacks
+
+    private static let stranger = "a document type or an instruction, which is not accepted"
+
+    private static func of(_ this: UnsafeMutableRawPointer?) -> ExpatParse {
+        Unmanaged<ExpatParse>.fromOpaque(this!).takeUnretainedValue()
+    }
+
+    private func started(_ name: String) {
+        depth += 1
+        if depth > XMLReader.deepest { refuse("more than \(XMLReader.deepest) elements inside each other") }
+        if name.utf8.count > XMLReader.longestName { refuse("a name of more than \(XMLReader.longestName) bytes") }
+        add(.start(name))
+    }
+
+    private func ended() {
+        depth -= 1
+        add(.end)
+    }
+
+    /// Expat may call for more after it was told to halt.
+    private func add(_ event: XMLReader.Event) {
+        guard refusal == nil else { return }
+        events.append((event, place))
+        if events.count >= Self.most { XML_StopParser(parser, XML_Bool(XML_TRUE)) }
+    }
+
+    private func refuse(_ reason: String) {
+        if refusal == nil { refusal = reason }
+        XML_StopParser(parser, XML_Bool(XML_FALSE))
+    }
+}
