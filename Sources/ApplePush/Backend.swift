@@ -60,39 +60,3 @@ extension Backend {
         await deliver(batch, to: gateway, with: credential, terms: DeliveryTerms()).outcomes
     }
 }
-
-/// Conditions of a delivery; none by default.
-public struct DeliveryTerms: Sendable {
-    /// After how long the delivery returns the outcomes that there are, with a remainder for the others. While there are
-    /// none, it waits for as long again. Nil: it returns when every push has ended.
-    public var returnAfter: Duration?
-
-    /// What must be in force for a push to be sent. Pushes that wait when it ends are safe to send again; those in flight may
-    /// still be answered.
-    public var permit: SendingPermit?
-
-    /// Terms; without any, every push is sent, however long it takes.
-    public init(returnAfter: Duration? = nil, permit: SendingPermit? = nil) {
-        self.returnAfter = returnAfter
-        self.permit = permit
-    }
-}
-
-/// What a delivery returns.
-public struct Delivered: Sendable {
-    /// The outcome of each push. If there is a rest, those that have not ended are `pending`.
-    public let outcomes: Outcomes
-
-    /// What returns the other outcomes, or nil if every push has ended.
-    public let rest: Remainder?
-
-    /// How many pushes the gateway takes at a time, in flight or not; nil: unknown. Larger deliveries only wait.
-    public let capacity: Int?
-
-    /// The outcomes of a batch, and the rest if some are pending.
-    public init(_ outcomes: Outcomes, rest: Remainder? = nil, capacity: Int? = nil) {
-        self.outcomes = outcomes
-        self.rest = rest
-        self.capacity = capacity
-    }
-}

@@ -16,22 +16,3 @@ enum Machine {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }
-
-/// The kernel's figures for a running process.
-struct ProcessReading {
-    /// The largest resident memory so far, in bytes.
-    let peakMemory: Int
-    /// How long its threads have run.
-    let processorTime: Duration
-
-    /// Nil: there is no such process.
-    init?(_ processID: Int32) {
-        let peak = Machine.text("/proc/\(processID)/status").firstMatch(of: #/VmHWM:\s*([0-9]+)/#)
-        // The name of the process is in brackets, and may contain spaces.
-        let fields = Machine.text("/proc/\(processID)/stat").split(separator: ")").last?.split(separator: " ") ?? []
-        // proc(5): the fields 14 and 15 of all are 12 and 13 after the name.
-        guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else { return nil }
-        peakMemory = peak.flatMap { Int($0.output.1) }.map { $0 * 1024 } ?? 0
-        processorTime = .seconds(1) * Double(user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
-    }
-}

@@ -50,8 +50,3 @@ actor ProviderTokens {
         return key.mint(at: now)
     }
 }
-
-/// Seconds since 1970, in which payloads and provider tokens give times.
-enum UnixTime {
-    static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }
-}

@@ -1,22 +1,5 @@
 import CarillonIO
 
-/// A push that a connection took from the queue.
-struct QueuedPush: Equatable {
-    /// The queue's number of the delivery.
-    let delivery: Int32
-    let position: Int32
-}
-
-/// Pushes of one delivery and one message that a connection takes at once.
-struct DeliveryRun {
-    let number: Int32
-    let serial: Int
-    let batch: PushBatch
-    let positions: Range<Int>
-
-    func push(at position: Int) -> QueuedPush { QueuedPush(delivery: number, position: Int32(position)) }
-}
-
 /// The deliveries of a pool, which take turns. Confined to the pool's loop, as its connections are.
 final class DeliveryQueue {
     private struct Entry {

@@ -1,24 +1,4 @@
-public import FoundationEssentials
-
-/// A dead device token.
-///
-/// Delete the token if it was last registered before `timestamp`. If it was registered again later, it is alive.
-public struct Feedback: Hashable, Sendable {
-    /// The device token in hexadecimal digits.
-    public let token: String
-
-    /// When APNs last knew the token to be dead: milliseconds since 1970, or nil if the gateway did not say.
-    public let timestamp: Int64?
-
-    /// The same time as a date.
-    public var date: Date? { timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) } }
-
-    /// An entry for one token.
-    public init(token: String, timestamp: Int64?) {
-        self.token = token
-        self.timestamp = timestamp
-    }
-}
+import FoundationEssentials
 
 /// The dead device tokens that a gateway lists, in its order.
 ///
@@ -62,13 +42,4 @@ public struct FeedbackList: AsyncSequence, Sendable {
             return piece.popFirst()
         }
     }
-}
-
-/// Where a list comes from.
-package protocol FeedbackSource: Sendable {
-    /// The next entries, at least one; nil at the end. Not to be called again before it has returned.
-    func nextPiece() async -> [Feedback]?
-
-    /// Why the list broke off, once it has ended.
-    var failure: PushError? { get async }
 }

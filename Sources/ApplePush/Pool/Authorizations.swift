@@ -1,13 +1,5 @@
 import CarillonIO
 
-/// The provider token that pushes carry.
-struct Authorization {
-    let token: ProviderToken
-    /// It replaced one that the gateway called too old. If the gateway says the same of this one, the push is not sent again.
-    let isRenewed: Bool
-    let since: MonotonicInstant
-}
-
 /// Which provider token is in use, and when another has to be fetched: a value that fetches nothing itself.
 struct Authorizations {
     /// How long a renewed token stays in use though the gateway calls it too old as well.

@@ -45,36 +45,3 @@ struct Command: Sendable {
 
     func requires(_ option: Option) -> Bool { required.contains { $0.flag == option.flag } }
 }
-
-/// A positional argument of a command.
-struct Argument: Sendable {
-    /// Its placeholder in `--help`.
-    let name: String
-    let help: String
-    let isRequired: Bool
-    /// Takes all words that are left.
-    let isRepeatable: Bool
-
-    init(_ name: String, required: Bool = true, repeatable: Bool = false, _ help: String) {
-        self.name = name
-        self.help = help
-        isRequired = required
-        isRepeatable = repeatable
-    }
-
-    var placeholder: String {
-        let word = isRepeatable ? name + "..." : name
-        return isRequired ? word : "[\(word)]"
-    }
-}
-
-/// A call of a command: the command, its arguments and options, and where it prints.
-struct Invocation: Sendable {
-    let command: Command
-    let arguments: [String]
-    let settings: Settings
-    let console: Console
-
-    /// The first argument, for commands that require one.
-    var name: String { arguments.first ?? "" }
-}

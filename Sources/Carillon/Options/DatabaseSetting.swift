@@ -18,39 +18,3 @@ struct DatabaseSetting: Sendable, Equatable {
         return DatabaseSource { () throws(PostgresError) in try file.read() }
     }
 }
-
-/// A file that names one or several databases, and the position of one of them in it. It is read again for each
-/// connection, so that a password can be changed while the program runs.
-struct DatabaseFile: Sendable, Equatable {
-    let path: String
-    let separator: Option.Separator?
-    let place: Int
-    /// How many databases the file named at the start.
-    let count: Int
-
-    /// Errors are treated as temporary, like that of a server that does not answer: the file may be being written.
-    func read() throws(PostgresError) -> String {
-        let text: String
-        do throws(FileError) {
-            text = try SmallFile.read(path).secret
-        } catch {
-            throw PostgresError(.unreachable, error.sentence, hint: Self.advice)
-        }
-        guard !text.isEmpty else { throw PostgresError(.unreachable, Self.emptiness(of: path), hint: Self.advice) }
-        let texts = separator?.split(text) ?? [text]
-        guard texts.count == count else {
-            throw PostgresError(
-                .unreachable,
-                "The file \(path) named \(Counted.text(Int64(count), "database")) at the start, and names \(texts.count) now",
-                hint: "restart after a change of their number"
-            )
-        }
-        return texts[place]
-    }
-
-    static func emptiness(of path: String) -> String {
-        "The file \(path) is empty: write the database's URL into it"
-    }
-
-    private static let advice = "it is read again for each connection, which takes the password that it has by then"
-}

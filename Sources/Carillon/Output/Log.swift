@@ -76,18 +76,3 @@ final class Log: Sendable {
     /// Waits until all lines are written, but not for a reader that does not read.
     func flush(within limit: Duration = .milliseconds(500)) { queue.flush(within: limit) }
 }
-
-enum LogLevel: String, Comparable, CaseIterable {
-    case debug, info, warning, error
-
-    static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
-
-    private var rank: Int {
-        switch self {
-        case .debug: 0
-        case .info: 1
-        case .warning: 2
-        case .error: 3
-        }
-    }
-}

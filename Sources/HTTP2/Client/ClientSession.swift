@@ -233,10 +233,3 @@ package final class ClientSession {
         try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))
     }
 }
-
-/// Names a submitted request, until its event was read.
-package struct Submission: Hashable, Sendable {
-    /// The number of its stream.
-    package let stream: Int32
-    let slot: UInt32
-}

@@ -105,13 +105,3 @@ struct SharedMemory: ~Copyable {
         free.append(UInt32(index))
     }
 }
-
-/// A body that requests of a session share.
-package struct BodyID: Hashable, Sendable {
-    let key: SharedMemory.Key
-}
-
-/// A header block that requests of a session share.
-package struct FieldsID: Hashable, Sendable {
-    let key: SharedMemory.Key
-}

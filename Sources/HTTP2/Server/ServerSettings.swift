@@ -20,8 +20,3 @@ package struct ServerSettings: Sendable {
 
     package init() {}
 }
-
-/// Reads a request's body as it comes, where only its beginning is kept.
-package protocol BodyReader: AnyObject {
-    func add(_ bytes: RawSpan)
-}

@@ -94,15 +94,3 @@ extension IOError.Code {
             }
     }
 }
-
-/// The kernel's error convention in one place: minus one means look at `errno`, and an interrupted call is made again.
-enum SystemCall {
-    static func check(_ doing: @autoclosure () -> String, _ call: () -> CInt) throws(IOError) -> CInt {
-        while true {
-            let result = call()
-            if result >= 0 { return result }
-            let number = errno
-            if number != EINTR { throw IOError(errno: number, doing: doing()) }
-        }
-    }
-}

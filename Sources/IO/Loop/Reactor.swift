@@ -1,8 +1,3 @@
-/// Names a watch, to change or cancel it.
-package struct WatchToken: Hashable, Sendable {
-    let slot: Slot
-}
-
 /// The part of a loop that only its own thread uses: descriptors, timers, and actions deferred to the end of a turn.
 /// Deliberately not `Sendable`.
 final class Reactor {

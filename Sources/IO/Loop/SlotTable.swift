@@ -1,19 +1,3 @@
-/// A place in a `SlotTable`. Its generation changes with each value, so a token kept too long is unknown and never names
-/// another value.
-struct Slot: Hashable, Sendable {
-    let index: UInt32
-    let generation: UInt32
-}
-
-extension Slot {
-    init(bits: UInt64) {
-        self.init(index: UInt32(truncatingIfNeeded: bits), generation: UInt32(truncatingIfNeeded: bits >> 32))
-    }
-
-    /// What the kernel keeps beside a descriptor.
-    var bits: UInt64 { UInt64(generation) << 32 | UInt64(index) }
-}
-
 /// Values under small tokens, found by index, without hashing or an object for each value.
 struct SlotTable<Value> {
     fileprivate struct Place {
@@ -71,4 +55,5 @@ struct SlotTable<Value> {
 }
 
 extension SlotTable: Sendable where Value: Sendable {}
+
 extension SlotTable.Place: Sendable where Value: Sendable {}

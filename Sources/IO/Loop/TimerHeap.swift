@@ -1,8 +1,3 @@
-/// Names a timer, to cancel it. Cancelling one that has fired does nothing.
-package struct TimerToken: Hashable, Sendable {
-    let slot: Slot
-}
-
 /// Timers in the order in which they are due; those due at the same instant in the order in which they were set.
 ///
 /// A binary heap whose entries know their slot and whose slots know their place in the heap: cancelling, which is what
@@ -102,4 +97,5 @@ package struct TimerHeap<Payload> {
 }
 
 extension TimerHeap: Sendable where Payload: Sendable {}
+
 extension TimerHeap.Timer: Sendable where Payload: Sendable {}

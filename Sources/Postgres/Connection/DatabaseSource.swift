@@ -1,8 +1,3 @@
-/// Where a connection string comes from: it is read again for each connection.
-package protocol ConnectionSource: Sendable {
-    func current() throws(PostgresError) -> String
-}
-
 extension String: ConnectionSource {
     package func current() -> String { self }
 }

@@ -75,28 +75,3 @@ struct Request {
         reply.resume(returning: .failure(loss))
     }
 }
-
-/// The kinds of result that the pipeline distinguishes.
-enum Answer {
-    case good
-    case bad
-    /// Not run, because one before it in the same transaction failed.
-    case skipped
-    case synchronized
-    /// The server waits for the input of a `COPY`.
-    case input
-    /// The server would send the output of one.
-    case output
-
-    init(_ result: ServerResult) {
-        self =
-            switch result.status {
-            case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: .good
-            case PGRES_PIPELINE_SYNC: .synchronized
-            case PGRES_PIPELINE_ABORTED: .skipped
-            case PGRES_COPY_IN: .input
-            case PGRES_COPY_OUT, PGRES_COPY_BOTH: .output
-            default: .bad
-            }
-    }
-}

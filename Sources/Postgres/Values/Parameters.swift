@@ -29,14 +29,6 @@ package struct Parameters: Sendable {
     }
 }
 
-/// A value, an optional one, or an array.
-package protocol Parameter: Sendable {
-    var typeID: UInt32 { get }
-
-    /// False: it is null.
-    func writeIfPresent(to bytes: inout [UInt8]) -> Bool
-}
-
 extension PostgresValue {
     package var typeID: UInt32 { Self.type.id }
 

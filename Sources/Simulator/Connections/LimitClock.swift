@@ -10,14 +10,3 @@ protocol LimitClock: Sendable {
     /// Calls the action on the loop, which the caller is on, at that instant.
     func wake(at instant: MonotonicInstant, on loop: EventLoop, _ action: @escaping @Sendable () -> Void)
 }
-
-/// The clock of this machine, and the loop's own timers.
-struct LoopClock: LimitClock {
-    var now: MonotonicInstant { .now }
-
-    func deadline(in limit: Duration) -> MonotonicInstant { .now + limit }
-
-    func wake(at instant: MonotonicInstant, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {
-        _ = loop.schedule(at: instant, action)
-    }
-}

@@ -13,61 +13,6 @@ protocol SimulatorService: Actor {
     func failed(_ failure: ConnectionFailure)
 }
 
-/// What the services of a simulator share.
-final class ServiceContext: Sendable {
-    let configuration: SimulatorConfiguration
-    let identity: Identity
-    let clock: any LimitClock
-    let deadTokens: DeadTokens?
-    let channels: ChannelTable
-    let distance: Distance?
-    let loop: EventLoop
-
-    init(
-        _ configuration: SimulatorConfiguration,
-        _ identity: Identity,
-        _ deadTokens: DeadTokens?,
-        _ channels: ChannelTable,
-        clock: any LimitClock
-    ) throws(SimulatorError) {
-        self.configuration = configuration
-        self.identity = identity
-        self.clock = clock
-        self.deadTokens = deadTokens
-        self.channels = channels
-        distance = try Distance(configuration.distance, window: configuration.window)
-        do {
-            loop = try EventLoop(name: "simulator")
-        } catch {
-            distance?.stop()
-            throw SimulatorError(.unavailable, "The simulator cannot have a thread: \(error)", underlying: error)
-        }
-    }
-
-    func stop() {
-        loop.stop()
-        loop.join()
-        distance?.stop()
-    }
-}
-
-/// Where clients of a service come in.
-struct Entrance {
-    let tls: TLSContext
-    /// Nil before the start and after the stop.
-    fileprivate(set) var listener: Listener?
-    private var lastNumber = 0
-    fileprivate var tasks: [Int: Task<Void, Never>] = [:]
-
-    init(_ tls: TLSContext) { self.tls = tls }
-
-    /// The number of the next connection.
-    mutating func nextNumber() -> Int {
-        lastNumber += 1
-        return lastNumber
-    }
-}
-
 extension SimulatorService {
     /// Listens from here on; returns the port.
     func listen(on port: UInt16) throws(SimulatorError) -> UInt16 {

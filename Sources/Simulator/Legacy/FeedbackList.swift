@@ -1,10 +1,5 @@
 import CarillonIO
 
-/// The dead device tokens of the simulator. Both services and the test's own threads use the list.
-final class DeadTokens: Sendable {
-    let list = Guarded(FeedbackList())
-}
-
 /// The list of the feedback service, in the order in which device tokens were added. A value.
 struct FeedbackList {
     /// A dead device token, and the topic whose certificates may read it; nil: all.

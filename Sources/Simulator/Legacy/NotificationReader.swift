@@ -81,20 +81,6 @@ struct NotificationReader: Sendable {
     }
 }
 
-/// A notification, whose token and payload are ranges of the bytes it was read from.
-struct Notification: Equatable, Sendable {
-    let command: UInt8
-    /// 0 where the client gave none.
-    var identifier: UInt32 = 0
-    var token = 0..<0
-    var payload = 0..<0
-    var expiration: UInt32?
-    var priority: UInt8?
-
-    /// Apple never raised the limit of the older commands.
-    var payloadLimit: Int { command == 2 ? 2048 : 256 }
-}
-
 /// Reads big-endian values. Nil: the bytes end before.
 private struct Cursor {
     private let all: [UInt8]

@@ -34,12 +34,3 @@ public struct Delivery: Sendable, Hashable {
     /// The reason in the answer's body.
     public let reason: String?
 }
-
-/// An event that the observer gets: see ``SimulatorConfiguration/observer``.
-public enum SimulatorEvent: Sendable, Hashable {
-    /// A request was received. Its answer is sent after the observer has returned. One that will not be answered has no
-    /// status.
-    case received(Delivery)
-    /// The answer was handed to the operating system.
-    case answered(Delivery)
-}

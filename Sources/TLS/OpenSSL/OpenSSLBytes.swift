@@ -24,26 +24,3 @@ extension Array where Element == UInt8 {
         removeAll()
     }
 }
-
-/// OpenSSL's view of memory as a file: over bytes of ours to read from, or growing to write into.
-enum MemoryBIO {
-    /// Reads from the bytes themselves, without a copy.
-    static func reading<R>(_ bytes: ArraySlice<UInt8>, _ body: (OpaquePointer) -> R) -> R {
-        bytes.withUnsafeBytes { raw in
-            let bio = BIO_new_mem_buf(raw.baseAddress, CInt(raw.count))
-            guard let bio else { preconditionFailure("out of memory") }
-            defer { BIO_free(bio) }
-            return body(bio)
-        }
-    }
-
-    /// What the body writes. The memory may hold a private key, so it is wiped afterwards.
-    static func text<R>(_ body: (OpaquePointer) -> R) -> String {
-        guard let bio = BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
-        defer { BIO_free(bio) }
-        _ = body(bio)
-        var start: UnsafeMutablePointer<CChar>?
-        let count = COpenSSL_BIO_get_mem_data(bio, &start)
-        return String(decoding: UnsafeRawBufferPointer(start: start, count: max(0, count)), as: UTF8.self)
-    }
-}

@@ -4,12 +4,3 @@ package enum OpenSSLLibrary {
     /// The version at run time, such as `3.0.19`.
     package static var version: String { String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
 }
-
-/// The system's source of randomness, by way of OpenSSL's generator.
-package enum SystemRandom {
-    package static func bytes(_ count: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        precondition(RAND_bytes(&bytes, CInt(count)) == 1, "the system has no randomness to give")
-        return bytes
-    }
-}

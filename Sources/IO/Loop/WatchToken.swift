@@ -1,0 +1,4 @@
+/// Names a watch, to change or cancel it.
+package struct WatchToken: Hashable, Sendable {
+    let slot: Slot
+}

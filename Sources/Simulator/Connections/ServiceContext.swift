@@ -1,0 +1,40 @@
+import CarillonIO
+import CarillonTLS
+
+/// What the services of a simulator share.
+final class ServiceContext: Sendable {
+    let configuration: SimulatorConfiguration
+    let identity: Identity
+    let clock: any LimitClock
+    let deadTokens: DeadTokens?
+    let channels: ChannelTable
+    let distance: Distance?
+    let loop: EventLoop
+
+    init(
+        _ configuration: SimulatorConfiguration,
+        _ identity: Identity,
+        _ deadTokens: DeadTokens?,
+        _ channels: ChannelTable,
+        clock: any LimitClock
+    ) throws(SimulatorError) {
+        self.configuration = configuration
+        self.identity = identity
+        self.clock = clock
+        self.deadTokens = deadTokens
+        self.channels = channels
+        distance = try Distance(configuration.distance, window: configuration.window)
+        do {
+            loop = try EventLoop(name: "simulator")
+        } catch {
+            distance?.stop()
+            throw SimulatorError(.unavailable, "The simulator cannot have a thread: \(error)", underlying: error)
+        }
+    }
+
+    func stop() {
+        loop.stop()
+        loop.join()
+        distance?.stop()
+    }
+}

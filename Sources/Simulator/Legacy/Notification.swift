@@ -1,0 +1,13 @@
+/// A notification, whose token and payload are ranges of the bytes it was read from.
+struct Notification: Equatable, Sendable {
+    let command: UInt8
+    /// 0 where the client gave none.
+    var identifier: UInt32 = 0
+    var token = 0..<0
+    var payload = 0..<0
+    var expiration: UInt32?
+    var priority: UInt8?
+
+    /// Apple never raised the limit of the older commands.
+    var payloadLimit: Int { command == 2 ? 2048 : 256 }
+}
