@@ -27,6 +27,12 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ index: UInt8) { self.index = index }
 
+    /// The type of that name, which the table must have.
+    private static func known(_ name: String) -> Self {
+        guard let type = Self(stored: name) else { preconditionFailure("the table has no push type \(name)") }
+        return type
+    }
+
     init(custom place: Int) { index = UInt8(Self.table.count + place) }
 
     /// The type of that name, or nil if it is none of Apple's eleven.
@@ -42,31 +48,31 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A notification that the user sees or hears.
-    public static let alert = Self(0)
+    public static let alert = known("alert")
     /// Content for the app, without a notification; priority 5 only.
-    public static let background = Self(1)
+    public static let background = known("background")
     /// An update of a watch face's complication.
-    public static let complication = Self(2)
+    public static let complication = known("complication")
     /// A new state of a control (iOS 18).
-    public static let controls = Self(3)
+    public static let controls = known("controls")
     /// A change in a file provider's domain.
-    public static let fileProvider = Self(4)
+    public static let fileProvider = known("fileprovider")
     /// The start, an update or the end of a Live Activity.
-    public static let liveActivity = Self(5)
+    public static let liveActivity = known("liveactivity")
     /// A request for the device's location; provider tokens only.
-    public static let location = Self(6)
+    public static let location = known("location")
     /// A request to a managed device to contact its server.
-    public static let mdm = Self(7)
+    public static let mdm = known("mdm")
     /// An invitation to a Push to Talk channel.
-    public static let pushToTalk = Self(8)
+    public static let pushToTalk = known("pushtotalk")
     /// An incoming call.
-    public static let voip = Self(9)
+    public static let voip = known("voip")
     /// A change of what a widget shows.
-    public static let widgets = Self(10)
+    public static let widgets = known("widgets")
 
     /// An update of the Live Activities that follow a channel. Its token is `ChannelID.hexadecimal`, its topic the bundle
     /// identifier; the request is another one, of the push type `liveactivity`.
-    package static let channel = Self(11)
+    package static let channel = known("channel")
 
     /// Apple's eleven types.
     public static var all: [Self] { table.indices.map { Self(UInt8($0)) }.filter { $0 != channel } }
