@@ -326,7 +326,7 @@ package actor PostgresConnection {
     }
 
     private func received(_ result: ServerResult) {
-        switch Answer(result) {
+        switch ResultKind(result) {
         case .good:
             pipeline.current?.succeeded(result)
         case .bad:

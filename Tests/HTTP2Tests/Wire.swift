@@ -6,7 +6,7 @@ final class TestClient {
     let session: ClientSession
     var fields: FieldsID
     var submissions: [UInt32: Submission] = [:]
-    var answers: [UInt32: Answer] = [:]
+    var answers: [UInt32: Response] = [:]
     var bodies: [UInt32: String] = [:]
     var ids: [UInt32: String] = [:]
     var endings: [UInt32: Ending] = [:]
@@ -134,10 +134,10 @@ final class TestServer {
             Received(
                 stream: request.stream,
                 fields: fields.indices.map {
-                    text(bytes.extracting(fields[$0].name.bounds)) + "="
-                        + text(bytes.extracting(fields[$0].value.bounds))
+                    text(bytes.extracting(fields[$0].name.range)) + "="
+                        + text(bytes.extracting(fields[$0].value.range))
                 },
-                body: text(bytes.extracting(request.body.bounds))
+                body: text(bytes.extracting(request.body.range))
             )
         }
         self.received.append(received)

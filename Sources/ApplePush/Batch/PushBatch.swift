@@ -1,18 +1,12 @@
+package import CarillonIO
+
 /// Pushes to one gateway with one credential: headings, each a message that several pushes share, and the pushes under
 /// them. All are in a few flat arrays, so a batch of a million has no more heap objects than a batch of one.
 public struct PushBatch: Sendable {
-    /// A range of `bytes`.
-    package struct Extent: Hashable, Sendable {
-        package let start: UInt32
-        package let count: UInt32
-
-        package var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
-    }
-
     /// Header fields, which adjacent headings often have in common.
     package struct Fields: Sendable {
-        package let topic: Extent
-        package let collapseID: Extent
+        package let topic: ByteRange
+        package let collapseID: ByteRange
         package let expiration: Int64?
         package let priority: UInt8?
         package let pushType: PushType
@@ -20,14 +14,14 @@ public struct PushBatch: Sendable {
 
     /// One message: its payload, and the index of its fields.
     package struct Heading: Sendable {
-        package let payload: Extent
+        package let payload: ByteRange
         package let fields: Int32
     }
 
     /// One push: its token, its identity, and the index of its heading.
     package struct Push: Sendable {
         package let id: PushID
-        package let token: Extent
+        package let token: ByteRange
         package let heading: Int32
         package let isMalformed: Bool
     }
@@ -125,7 +119,7 @@ public struct PushBatch: Sendable {
         fields.append(
             Fields(
                 topic: usual.topic,
-                collapseID: Extent(start: UInt32(start), count: UInt32(bytes.count - start)),
+                collapseID: ByteRange(start: UInt32(start), count: UInt32(bytes.count - start)),
                 expiration: usual.expiration,
                 priority: usual.priority,
                 pushType: usual.pushType
@@ -159,13 +153,13 @@ public struct PushBatch: Sendable {
         pushes.append(Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed))
     }
 
-    private mutating func store(_ bytes: RawSpan) -> Extent {
-        let extent = Extent(start: UInt32(self.bytes.count), count: UInt32(bytes.byteCount))
+    private mutating func store(_ bytes: RawSpan) -> ByteRange {
+        let extent = ByteRange(start: UInt32(self.bytes.count), count: UInt32(bytes.byteCount))
         self.bytes.append(copying: bytes)
         return extent
     }
 
-    private func holds(_ bytes: RawSpan, at extent: Extent) -> Bool {
+    private func holds(_ bytes: RawSpan, at extent: ByteRange) -> Bool {
         guard bytes.byteCount == Int(extent.count) else { return false }
         for offset in bytes.byteOffsets where bytes[byte: offset] != self.bytes[Int(extent.start) + offset] {
             return false
@@ -211,7 +205,7 @@ extension PushBatch {
         fields[Int(headings[Int(pushes[position].heading)].fields)]
     }
 
-    private func text(_ extent: Extent) -> String? {
+    private func text(_ extent: ByteRange) -> String? {
         extent.count == 0 ? nil : String(decoding: bytes[extent.range], as: UTF8.self)
     }
 }

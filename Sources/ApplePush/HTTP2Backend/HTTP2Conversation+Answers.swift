@@ -30,7 +30,7 @@ extension HTTP2Conversation {
         if hasAnswer { deliveries.answered(at: now) }
     }
 
-    private func answered(_ push: QueuedPush, _ answer: Answer, at now: MonotonicInstant) {
+    private func answered(_ push: QueuedPush, _ answer: Response, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
         // Nearly every answer is this one, and it has no body.
         if answer.status == 200 {
@@ -56,7 +56,7 @@ extension HTTP2Conversation {
     }
 
     /// The sandbox sends `apns-unique-id` with each answer, production never.
-    private func identify(_ push: QueuedPush, by answer: Answer) {
+    private func identify(_ push: QueuedPush, by answer: Response) {
         let id = session.withField(0, of: answer) { value in
             PushID(String(decoding: value.byteOffsets.map { value[byte: $0] }, as: UTF8.self))
         }

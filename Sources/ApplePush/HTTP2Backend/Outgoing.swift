@@ -1,4 +1,5 @@
 import CarillonHTTP2
+import CarillonIO
 
 /// What a connection writes into its requests. The header block and the body of a message are kept in the session while
 /// pushes of that message follow one another.

@@ -1,4 +1,5 @@
 import CarillonHTTP2
+import CarillonIO
 import CarillonText
 
 /// The header fields that pushes have in common: built once, and used as long as they stay the same.
@@ -12,7 +13,7 @@ struct PushFields: Equatable {
     private let channel: [UInt8]
     private let token: ProviderToken?
 
-    init(_ fields: PushBatch.Fields, in bytes: [UInt8], channel: PushBatch.Extent?, token: ProviderToken?) {
+    init(_ fields: PushBatch.Fields, in bytes: [UInt8], channel: ByteRange?, token: ProviderToken?) {
         self.channel = channel.flatMap { Hexadecimal.bytes(of: bytes[$0.range].span) } ?? []
         topic = Array(bytes[fields.topic.range])
         collapseID = Array(bytes[fields.collapseID.range])

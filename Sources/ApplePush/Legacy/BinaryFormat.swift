@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// How notifications are written in the legacy binary protocol.
 public enum BinaryFormat: UInt8, Sendable, CaseIterable {
     /// Command 0: device token and payload. The gateway never says which notification was wrong: it closes the connection, and

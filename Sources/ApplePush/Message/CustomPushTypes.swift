@@ -5,10 +5,10 @@ struct CustomPushTypes {
     static let limit = 200
     private static let shared = Guarded(Self())
 
-    private var rows: [PushType.Row] = []
+    private var rows: [PushType.Facts] = []
 
     /// The place of a type, which is added if it is new.
-    mutating func place(of row: PushType.Row) throws(PushError) -> Int {
+    mutating func place(of row: PushType.Facts) throws(PushError) -> Int {
         if let place = rows.firstIndex(of: row) { return place }
         guard rows.count < Self.limit else {
             throw PushError(
@@ -20,9 +20,9 @@ struct CustomPushTypes {
         return rows.count - 1
     }
 
-    static func sharedPlace(of row: PushType.Row) throws(PushError) -> Int {
+    static func sharedPlace(of row: PushType.Facts) throws(PushError) -> Int {
         try shared.withLock { (types) throws(PushError) in try types.place(of: row) }
     }
 
-    static subscript(place: Int) -> PushType.Row { shared.withLock { $0.rows[place] } }
+    static subscript(place: Int) -> PushType.Facts { shared.withLock { $0.rows[place] } }
 }

@@ -30,7 +30,7 @@ extension PushType {
         guard payloadLimit > 0 else {
             throw PushError(.invalidMessage, "The payload limit of a push type is a positive number of bytes.")
         }
-        let row = Row(name: name, suffix: topicSuffix, payloadLimit: payloadLimit, priority: defaultPriority)
+        let row = Facts(name: name, suffix: topicSuffix, payloadLimit: payloadLimit, priority: defaultPriority)
         if Self.table.contains(row), let type = Self(name: name) {
             self = type
         } else {

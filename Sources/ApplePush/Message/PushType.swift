@@ -3,7 +3,7 @@ import CarillonPushRules
 /// The type of a push: the value of the header `apns-push-type`.
 public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// Apple's name of a type, the suffix of its topic, its largest payload in bytes, and the priority that it needs.
-    struct Row: Hashable, Sendable {
+    struct Facts: Hashable, Sendable {
         let name: String
         let suffix: String
         let payloadLimit: Int
@@ -14,7 +14,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     private static let appleRules = PushTypeRules.all + [.channel]
 
     static let table = appleRules.map { rules in
-        Row(
+        Facts(
             name: rules.name.description,
             suffix: rules.topicSuffix.description,
             payloadLimit: rules.payloadLimit,
@@ -110,5 +110,5 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// The most bytes of a collapse identifier; 0: such a push has none.
     package var collapseIDLimit: Int { rules?.collapseIDLimit ?? 64 }
 
-    var row: Row { isCustom ? CustomPushTypes[Int(index) - Self.table.count] : Self.table[Int(index)] }
+    var row: Facts { isCustom ? CustomPushTypes[Int(index) - Self.table.count] : Self.table[Int(index)] }
 }

@@ -14,7 +14,7 @@ struct ConnectionRoster {
     }
 
     /// How many of the waiting pushes a connection takes.
-    struct Share: Equatable {
+    struct Allotment: Equatable {
         let id: Int
         let count: Int
     }
@@ -111,15 +111,15 @@ struct ConnectionRoster {
     // MARK: Pushes
 
     /// Spreads the waiting pushes over the connections that have room, the oldest first.
-    func shares(of waiting: Int) -> [Share] {
+    func shares(of waiting: Int) -> [Allotment] {
         let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
         let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
         var left = waiting
-        var shares: [Share] = []
+        var shares: [Allotment] = []
         for member in open where left > 0 {
             let count = min(member.room.free, even, left)
-            shares.append(Share(id: member.id, count: count))
+            shares.append(Allotment(id: member.id, count: count))
             left -= count
         }
         return shares

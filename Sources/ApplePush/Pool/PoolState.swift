@@ -43,7 +43,7 @@ struct PoolState<Random: RandomNumberGenerator> {
     /// When another connection may be made, if one is needed.
     private(set) var dialDue: MonotonicInstant?
     /// The connections that are still to take waiting pushes, the last first.
-    private var shares: [ConnectionRoster.Share] = []
+    private var shares: [ConnectionRoster.Allotment] = []
     private var actions: ArraySlice<Action> = []
 
     init(
@@ -67,7 +67,7 @@ struct PoolState<Random: RandomNumberGenerator> {
     mutating func nextAction() -> Action? { actions.popFirst() }
 
     /// The next connection to take waiting pushes, and how many; nil if no connection has room, or no push may be sent.
-    mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Share? {
+    mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
         guard waiting > 0, mayAuthorize(at: now) else {
             shares.removeAll(keepingCapacity: true)
             return nil

@@ -1,4 +1,5 @@
 import CarillonCNGHTTP2
+import CarillonIO
 
 /// The client's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
 /// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
@@ -147,13 +148,13 @@ package final class ClientSession {
     package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
 
     /// Reads the body of an answer; before the next feed.
-    package func withBody<R>(of answer: Answer, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.pages.span.bytes.extracting(answer.body.bounds))
+    package func withBody<R>(of answer: Response, _ read: (RawSpan) -> R) -> R {
+        read(streams.pointee.pages.span.bytes.extracting(answer.body.range))
     }
 
     /// Reads a kept field of an answer, empty if it did not come; `index` counts in ``ClientSettings/keptFields``.
-    package func withField<R>(_ index: Int, of answer: Answer, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].bounds))
+    package func withField<R>(_ index: Int, of answer: Response, _ read: (RawSpan) -> R) -> R {
+        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].range))
     }
 
     /// The debug data of the last GOAWAY, cut at the body limit of the settings; Apple's is `{"reason":…}`.

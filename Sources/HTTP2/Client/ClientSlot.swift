@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// The state of one submitted request. A flat value: a thousand of them are one array.
 struct ClientSlot {
     struct Flags: OptionSet {
@@ -43,7 +45,7 @@ struct ClientSlot {
     var end: UInt64 = 0
     /// The turn in which it was submitted.
     var turn: UInt32 = 0
-    var kept = Answer.KeptFields(repeating: .empty)
+    var kept = Response.KeptFields(repeating: .empty)
     /// The next free slot, while this one is free.
     var nextFree: UInt32 = ClientSlot.none
 }

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// How answers arrive, within the limits of the settings.
 extension ClientStreams {
     /// A field of the header block that is being received.
@@ -35,7 +37,7 @@ extension ClientStreams {
             slots[slot].status = 0
             slots[slot].retryAfter = -1
             slots[slot].keptCount = 0
-            slots[slot].kept = Answer.KeptFields(repeating: .empty)
+            slots[slot].kept = Response.KeptFields(repeating: .empty)
             guard Int(slots[slot].interimCount) <= settings.interimLimit else {
                 return .fail(HTTP2Error(.limitExceeded, "the peer keeps sending interim answers"))
             }

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// The state of a client session's streams, as a value: its methods report what happened, and it queues events.
 struct ClientStreams: EngineState, ~Copyable {
     /// What nghttp2 is to do with a stream after something arrived on it.
@@ -59,7 +61,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     init(_ settings: ClientSettings) {
         self.settings = settings
-        precondition(settings.keptFields.count <= Answer.KeptFields.count, "too many kept fields")
+        precondition(settings.keptFields.count <= Response.KeptFields.count, "too many kept fields")
         keptNames = settings.keptFields.map { Array($0.utf8) }
     }
 
@@ -254,10 +256,10 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    private func answer(_ index: UInt32) -> Answer {
+    private func answer(_ index: UInt32) -> Response {
         let slot = slots[Int(index)]
         let hasBody = slot.page != ClientSlot.none
-        return Answer(
+        return Response(
             status: slot.status,
             retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
             isTruncated: slot.flags.contains(.truncated),

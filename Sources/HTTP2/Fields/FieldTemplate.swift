@@ -1,4 +1,5 @@
 import CarillonCNGHTTP2
+import CarillonIO
 
 /// A request's header block as nghttp2 reads it, at a fixed address: a prologue, the array of fields, their bytes, and room
 /// for the path of the current submission.

@@ -1,4 +1,5 @@
 import CarillonCNGHTTP2
+import CarillonIO
 
 /// The header fields of a request or of a response, as flat bytes.
 ///
@@ -94,7 +95,7 @@ package struct HeaderBlock: Sendable {
         let name = (text: name, range: push(name))
         let range = ByteRange(start: bytes.count, count: value.byteCount)
         value.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        if !FieldRules.isValue(bytes[range.bounds]) { refuse(name.text) }
+        if !FieldRules.isValue(bytes[range.range]) { refuse(name.text) }
         entries.append(Entry(name: name.range, value: range, indexing: indexing))
     }
 

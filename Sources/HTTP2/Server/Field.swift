@@ -1,3 +1,5 @@
+package import CarillonIO
+
 /// A header field of a request: the places of its name and value in the request's bytes. Pseudo fields come first.
 package struct Field: Sendable {
     package let name: ByteRange

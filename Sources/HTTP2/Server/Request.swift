@@ -1,3 +1,5 @@
+package import CarillonIO
+
 /// A request. The bytes it refers to are the session's: ``ServerSession/withRequest(_:_:)``.
 package struct Request: Sendable {
     package let stream: Int32

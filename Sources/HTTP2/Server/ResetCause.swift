@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// Why a stream was reset before its request was complete, judged by its fields and the code: nghttp2 gives reasons for
 /// single fields only.
 enum ResetCause {
@@ -31,11 +33,11 @@ enum ResetCause {
 
     private static func value(of name: StaticString, in slot: ServerSlot) -> String? {
         for field in UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount) {
-            let range = field.name.bounds
+            let range = field.name.range
             let given = UnsafeBufferPointer(start: slot.bytes + range.lowerBound, count: range.count)
             let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
             guard given.elementsEqual(wanted) else { continue }
-            let value = field.value.bounds
+            let value = field.value.range
             let bytes = UnsafeBufferPointer(start: slot.bytes + value.lowerBound, count: value.count)
             return String(decoding: bytes, as: UTF8.self)
         }

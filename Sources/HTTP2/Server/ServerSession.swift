@@ -7,7 +7,7 @@ import CarillonCNGHTTP2
 /// try session.feed(bytes)
 /// while let event = session.nextEvent() {
 ///     guard case .request(let request) = event else { … }
-///     session.withRequest(request) { bytes, fields in … bytes.extracting(fields[0].value.bounds) … }
+///     session.withRequest(request) { bytes, fields in … bytes.extracting(fields[0].value.range) … }
 ///     try session.respond(to: request.stream, block, body: body.span.bytes)
 /// }
 /// try session.drain(into: &output, limit: 16_384)

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// The state of a server session's streams, as a value: its methods report what happened, and it queues events.
 struct ServerStreams: EngineState, ~Copyable {
     /// An event in its shortest form.

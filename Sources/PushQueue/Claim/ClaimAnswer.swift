@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 package import CarillonPostgres
 
 package struct ClaimAnswer: Sendable {
@@ -169,7 +170,7 @@ extension ClaimedJobs {
         of app: RoutedApp?,
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
-        var reference: Extent?
+        var reference: ByteRange?
         if try !rows.isNull(row, columns.reference) {
             reference = try rows.withBytes(row, columns.reference) { store($0) }
         }

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 
 /// Updates of Live Activities and channels: which of them are sent, and the time in their payloads.
 extension ClaimedJobs {

@@ -1,22 +1,15 @@
 package import ApplePush
+import CarillonIO
 
 /// The jobs of one claim in a few flat arrays: the pushes to send, the tokens that are refused or have expired, and what the
 /// settlement needs.
 package struct ClaimedJobs: Sendable {
-    /// A range of `texts`.
-    struct Extent: Sendable {
-        let start: Int32
-        let count: Int32
-
-        var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
-    }
-
     struct Job: Sendable {
         let id: Int64
         /// The message that it is a part or a retry of.
         var origin: Int64?
         let broadcast: Int64?
-        let reference: Extent?
+        let reference: ByteRange?
         /// When it was enqueued, in microseconds since 1970.
         let createdAt: Int64
         /// Microseconds since 1970.
@@ -47,7 +40,7 @@ package struct ClaimedJobs: Sendable {
     /// A token that is not sent.
     struct Refusal: Sendable {
         var job: Int32
-        let token: Extent
+        let token: ByteRange
         let id: PushID
         let reason: LocalReason
     }
@@ -140,8 +133,8 @@ package struct ClaimedJobs: Sendable {
         waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
     }
 
-    mutating func store(_ text: RawSpan) -> Extent {
-        let extent = Extent(start: Int32(texts.count), count: Int32(text.byteCount))
+    mutating func store(_ text: RawSpan) -> ByteRange {
+        let extent = ByteRange(start: texts.count, count: text.byteCount)
         texts.append(copying: text)
         return extent
     }

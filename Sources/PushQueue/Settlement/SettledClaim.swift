@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 
 /// A settlement with the claim that it settles: what the columns of `carillon.settle` are made of.

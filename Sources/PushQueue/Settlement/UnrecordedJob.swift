@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 
 /// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its

@@ -14,7 +14,7 @@ final class ChannelTable: Sendable {
         let storesMessages: Bool
     }
 
-    enum Answer: Sendable, Equatable {
+    enum Lookup: Sendable, Equatable {
         case found(Channel)
         case removed
         case neverExisted
@@ -43,7 +43,7 @@ final class ChannelTable: Sendable {
         }
     }
 
-    func find(_ id: String, of app: String) -> Answer {
+    func find(_ id: String, of app: String) -> Lookup {
         apps.withLock { apps in
             if let channel = apps[app]?.channels[id] { return .found(channel) }
             return apps[app]?.removed.contains(id) == true ? .removed : .neverExisted

@@ -1,4 +1,5 @@
 import CarillonHTTP2
+import CarillonIO
 
 /// Where the fields of one request lie in the bytes it came in.
 struct RequestHead: Sendable {
@@ -38,7 +39,7 @@ struct RequestHead: Sendable {
 
     init(_ fields: Span<Field>, in bytes: Span<UInt8>) {
         for index in 0..<fields.count {
-            note(bytes.extracting(fields[index].name.bounds), at: fields[index].value.bounds)
+            note(bytes.extracting(fields[index].name.range), at: fields[index].value.range)
         }
     }
 

@@ -11,8 +11,8 @@ struct ServerState: ~Copyable {
     let isSandbox: Bool
     /// Gets the device tokens that are answered with 410; nil without a feedback service.
     let deadTokens: DeadTokens?
-    private let refusals = Refusal.allCases.map { Answer($0) }
-    private let rules: [Answer]
+    private let refusals = Refusal.allCases.map { GatewayAnswer($0) }
+    private let rules: [GatewayAnswer]
 
     /// The last input, and the next answer.
     var input = [UInt8](repeating: 0, count: 32_768)
@@ -29,15 +29,15 @@ struct ServerState: ~Copyable {
         self.configuration = configuration
         judge = Judge(configuration, channels: channels)
         recorder = try Recorder(configuration)
-        rules = configuration.answers.map { Answer($0) }
+        rules = configuration.answers.map { GatewayAnswer($0) }
         isSandbox = configuration.environment == .sandbox
         self.deadTokens = deadTokens
     }
 
-    func answer(to verdict: Verdict) -> Answer {
+    func answer(to verdict: Verdict) -> GatewayAnswer {
         switch verdict {
         case .accepted, .broadcast: .accepted
-        case .managed(let reply): Answer(reply)
+        case .managed(let reply): GatewayAnswer(reply)
         case .refused(let refusal): refusals[Int(refusal.rawValue)]
         case .ruled(let rule): rules[rule]
         }

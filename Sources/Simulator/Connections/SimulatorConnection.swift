@@ -16,7 +16,7 @@ final class SimulatorConnection {
     /// What ``judge(_:_:_:_:instead:)`` returns for each request. What only some tests need lies beside it.
     private struct Judged {
         let verdict: Verdict
-        let answer: Answer
+        let answer: GatewayAnswer
         /// An answer to HEAD has no body.
         var isHead = false
     }
@@ -185,7 +185,7 @@ final class SimulatorConnection {
     }
 
     /// - Parameter instead: The answer that overrides the verdict.
-    private func take(_ request: Request, _ server: inout ServerState, instead: Answer? = nil) throws {
+    private func take(_ request: Request, _ server: inout ServerState, instead: GatewayAnswer? = nil) throws {
         highestStream = max(highestStream, request.stream)
         let instead = instead ?? (request.isGone ? .clientGone : nil)
         let judged = session.withRequest(request) { bytes, fields in
@@ -229,10 +229,10 @@ final class SimulatorConnection {
         _ bytes: Span<UInt8>,
         _ fields: Span<Field>,
         _ server: inout ServerState,
-        instead: Answer?
+        instead: GatewayAnswer?
     ) -> Judged {
         let head = RequestHead(fields, in: bytes)
-        let payload = bytes.extracting(request.body.bounds)
+        let payload = bytes.extracting(request.body.range)
         let seconds = Double(server.now) / 1000
         let verdict: Verdict
         if request.hasTooManyFields {
@@ -263,7 +263,7 @@ final class SimulatorConnection {
             var facts = facts(of: request, server.now, answer, cause ?? answer.detail)
             facts.channelRequest = ChannelRequest(route, head, in: bytes, verdict)
             if isHeld {
-                let body = request.body.bounds
+                let body = request.body.range
                 judgedRequest = .init(facts: facts, head: head, bytes: bytes.array, payload: body, id: id)
             } else {
                 server.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
@@ -295,7 +295,7 @@ final class SimulatorConnection {
 
     // MARK: Recording
 
-    private func facts(of request: Request, _ now: Int64, _ answer: Answer?, _ detail: String?) -> LogLine.Facts {
+    private func facts(of request: Request, _ now: Int64, _ answer: GatewayAnswer?, _ detail: String?) -> LogLine.Facts {
         var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
         (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
         facts.onlyTopic = state.credential.onlyTopic
@@ -327,7 +327,7 @@ final class SimulatorConnection {
             var facts = facts(of: request, server.now, nil, detail)
             let route = ChannelRoute(of: head, in: bytes, at: state.service)
             facts.channelRequest = ChannelRequest(route, head, in: bytes, nil)
-            let payload = bytes.extracting(request.body.bounds)
+            let payload = bytes.extracting(request.body.range)
             server.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
         }
     }
@@ -339,7 +339,7 @@ final class SimulatorConnection {
         let now = MonotonicInstant.now
         while let due = nextDue, due <= now, let answer = held.popFirst() {
             let isOpen = try respond(to: answer.stream, answer.block, answer.body)
-            server.recorder.settle(answer, unanswered: isOpen ? nil : Answer.clientGone.detail)
+            server.recorder.settle(answer, unanswered: isOpen ? nil : GatewayAnswer.clientGone.detail)
             if isOpen, let delivery = answer.delivery { answered.append(delivery) }
         }
     }

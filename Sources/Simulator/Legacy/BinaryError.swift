@@ -19,7 +19,7 @@ struct BinaryError: Equatable, Sendable {
 
 extension BinaryError.Status {
     /// Nil: the gateway accepts it. A dead token is accepted, and listed by the feedback service.
-    init?(_ verdict: Verdict, _ answer: Answer) {
+    init?(_ verdict: Verdict, _ answer: GatewayAnswer) {
         switch (answer.status, answer.reason) {
         case (200, _), (410, _), (nil, _): return nil
         case (_, "Shutdown"): self = .shutdown

@@ -44,7 +44,7 @@ extension ServerState {
     private mutating func end(
         after notification: Notification,
         from client: BinaryClient,
-        _ answer: Answer,
+        _ answer: GatewayAnswer,
         _ refusal: BinaryError.Status?
     ) -> BinaryClient.End? {
         if client.count == configuration.resetAfter {
@@ -68,7 +68,7 @@ extension ServerState {
         _ notification: Notification,
         _ token: [UInt8],
         from client: BinaryClient,
-        _ answer: Answer,
+        _ answer: GatewayAnswer,
         _ refusal: BinaryError.Status?
     ) {
         var bytes: [UInt8] = []

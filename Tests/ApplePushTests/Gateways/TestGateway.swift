@@ -212,7 +212,7 @@ final class TestGateway: Sendable {
     private static func read(_ request: Request, in session: ServerSession, connection: Int, number: Int) -> Seen {
         session.withRequest(request) { bytes, fields in
             func text(_ range: ByteRange) -> String {
-                bytes.extracting(range.bounds).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                bytes.extracting(range.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             }
             var named: [String: String] = [:]
             for index in fields.indices { named[text(fields[index].name)] = text(fields[index].value) }

@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a process can have two hundred custom types, and known ones thereafter`() throws {
         var types = CustomPushTypes()
-        let rows = (0...CustomPushTypes.limit).map { PushType.Row(name: "t\($0)", suffix: "", payloadLimit: 1) }
+        let rows = (0...CustomPushTypes.limit).map { PushType.Facts(name: "t\($0)", suffix: "", payloadLimit: 1) }
         for (place, row) in rows.dropLast().enumerated() { #expect(try types.place(of: row) == place) }
         let error = #expect(throws: PushError.self) { try types.place(of: rows[CustomPushTypes.limit]) }
         #expect(error?.message.contains("t200") == true)

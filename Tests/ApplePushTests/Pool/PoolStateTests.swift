@@ -44,7 +44,7 @@ import Testing
         expect(["dial 1"], of: &state)
         state.changed(1, to: ready(free: 100), waiting: 10, at: start)
         let share = state.nextShare(of: 10, at: start)
-        #expect(share == ConnectionRoster.Share(id: 1, count: 10))
+        #expect(share == ConnectionRoster.Allotment(id: 1, count: 10))
         let none = state.nextShare(of: 0, at: start)
         #expect(none == nil)
         expect([], of: &state)

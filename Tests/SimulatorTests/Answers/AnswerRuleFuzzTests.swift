@@ -27,7 +27,7 @@ import Testing
                 #expect(rule.prefix.utf8.count <= 200 && rule.times != 0, "seed \(seed): \(text)")
                 #expect(rule.prefix.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }, "seed \(seed): \(text)")
                 #expect(rule.oddity?.hasSuffix(".") != false, "seed \(seed): \(text)")
-                let answer = Answer(rule)
+                let answer = GatewayAnswer(rule)
                 #expect(answer.detail?.hasSuffix(".") == true, "seed \(seed): \(text)")
                 #expect(answer.status.map { (200...599).contains($0) } != false, "seed \(seed): \(text)")
             } catch {

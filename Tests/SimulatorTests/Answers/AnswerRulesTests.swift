@@ -66,9 +66,9 @@ struct AnswerRulesTests {
 
     @Test func `the log says that an answer comes from a rule`() throws {
         for text in ["f4=403:ExpiredProviderToken", "f4=200", "f4=410", "f4=silence", "f4=reset"] {
-            #expect(Answer(try AnswerRule(parsing: text)).detail?.contains("--answer") == true, "\(text)")
+            #expect(GatewayAnswer(try AnswerRule(parsing: text)).detail?.contains("--answer") == true, "\(text)")
         }
-        #expect(Answer(try AnswerRule(parsing: "f4=503")).detail?.contains("f4") == true)
+        #expect(GatewayAnswer(try AnswerRule(parsing: "f4=503")).detail?.contains("f4") == true)
     }
 
     @Test func `silence and reset take neither a reason nor seconds`() {
@@ -127,7 +127,7 @@ struct AnswerRulesTests {
     @Test func `bodies carry reason and time as Apple writes them`() throws {
         func body(_ reason: String?, _ timestamp: AnswerRule.Timestamp) throws -> String {
             let action = AnswerRule.Action.answer(status: 410, reason: reason, timestamp: timestamp)
-            let answer = Answer(try AnswerRule(prefix: "ab", action: action))
+            let answer = GatewayAnswer(try AnswerRule(prefix: "ab", action: action))
             return String(decoding: answer.body(now: 1_700_000_000_000), as: UTF8.self)
         }
         #expect(try body("Unregistered", .now) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)

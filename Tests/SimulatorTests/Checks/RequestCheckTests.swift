@@ -172,7 +172,7 @@ struct RequestCheckTests {
         for refusal in Refusal.allCases {
             #expect([400, 403, 404, 405, 413, 429, 431].contains(refusal.status))
         }
-        let body = Answer(.badDeviceToken).body(now: 0)
+        let body = GatewayAnswer(.badDeviceToken).body(now: 0)
         #expect(String(decoding: body, as: UTF8.self) == #"{"reason":"BadDeviceToken"}"#)
     }
 }

@@ -1,5 +1,7 @@
+import CarillonIO
+
 /// A response. The bytes it refers to are the session's.
-package struct Answer: Sendable {
+package struct Response: Sendable {
     /// Where the kept fields are; empty for one that did not come.
     typealias KeptFields = InlineArray<2, ByteRange>
 

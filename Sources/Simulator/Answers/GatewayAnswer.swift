@@ -2,7 +2,7 @@ import CarillonText
 
 /// What goes back on a stream. There is one for each refusal and each rule, so that an answer is only looked up. It is an
 /// object, so that passing it on costs one reference count, not one for each of its texts.
-final class Answer: Sendable {
+final class GatewayAnswer: Sendable {
     /// Nil where the stream is left open, or reset.
     let status: UInt16?
     let reason: String?
@@ -32,9 +32,9 @@ final class Answer: Sendable {
         self.resetsStream = resetsStream
     }
 
-    static let accepted = Answer(status: 200)
-    static let connectionReset = Answer(status: nil, detail: "The connection was reset, as --reset-after asks for.")
-    static let clientGone = Answer(status: nil, detail: "The client reset the stream before it was answered.")
+    static let accepted = GatewayAnswer(status: 200)
+    static let connectionReset = GatewayAnswer(status: nil, detail: "The connection was reset, as --reset-after asks for.")
+    static let clientGone = GatewayAnswer(status: nil, detail: "The client reset the stream before it was answered.")
 
     convenience init(_ refusal: Refusal) {
         self.init(status: refusal.status, reason: refusal.reason?.description, detail: refusal.detail)

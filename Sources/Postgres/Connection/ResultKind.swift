@@ -1,7 +1,7 @@
 import CarillonCPostgres
 
 /// The kinds of result that the pipeline distinguishes.
-enum Answer {
+enum ResultKind {
     case good
     case bad
     /// Not run, because one before it in the same transaction failed.
