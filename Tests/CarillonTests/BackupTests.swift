@@ -23,9 +23,7 @@ import Testing
                 """
                 WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 5, 77, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
-                    g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
-                    g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g
+                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g
                 """
             )
             try await shop.database.connection.script(Self.disarming)

@@ -110,8 +110,7 @@ import Testing
                 """
                 INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
                 INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs) VALUES (1, 1, '2026-01-01 00:00Z',
-                    ARRAY[ROW(5, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL)
-                        ::carillon.job])
+                    ARRAY[carillon.job(id => 5, lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())])
                 """
             )
             let settle = """

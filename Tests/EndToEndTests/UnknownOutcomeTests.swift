@@ -20,9 +20,7 @@ import Testing
     private static let claim = """
         WITH gone AS (DELETE FROM carillon.messages RETURNING *)
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-        SELECT 99, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
-            g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
-            g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g
+        SELECT 99, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g
         """
 
     /// Whether the key is free, and what is said of the message.

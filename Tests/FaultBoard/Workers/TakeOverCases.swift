@@ -133,9 +133,7 @@ extension Scene {
                     RETURNING m.*
                 )
                 INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs)
-                SELECT w.id, t.app_id, now() - interval '2 years', ARRAY[ROW(t.id, t.lane, t.tokens, t.payload, t.payloads, t.push_type,
-                    t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
-                    t.broadcast_id, t.created_at, NULL, NULL)::carillon.job]
+                SELECT w.id, t.app_id, now() - interval '2 years', ARRAY[json_populate_record(NULL::carillon.job, to_json(t))]
                 FROM taken t, carillon.workers w WHERE w.pid = \(worker.processID);
                 COMMIT
                 """

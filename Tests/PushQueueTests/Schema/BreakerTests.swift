@@ -192,8 +192,8 @@ import Testing
                     UPDATE carillon.apps SET reap_bad_tokens = \(setting);
                     INSERT INTO carillon.workers (id, name, lease_until) VALUES (7, 'w', now()) ON CONFLICT DO NOTHING;
                     INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
-                    VALUES (5, 7, 1, ARRAY[ROW(1, 1, '{aa,bb}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0,
-                        NULL, NULL, now(), NULL, NULL)::carillon.job], '2020-01-01Z');
+                    VALUES (5, 7, 1, ARRAY[carillon.job(id => 1, lane => 1::smallint, tokens => '{aa,bb}', payload => '{}',
+                        created_at => now())], '2020-01-01Z');
                     SELECT carillon.settle(1, 5, 7, '2020-01-01Z', 0::smallint, '{1}', '{}', '{}', '{0}', '{2}', '{}', '{}',
                         '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
                         '{1,1}', '{NULL,NULL}', '{aa,bb}', '{400,400}', '{BadDeviceToken,BadTopic}', '{NULL,NULL}',

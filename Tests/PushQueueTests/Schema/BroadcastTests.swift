@@ -180,9 +180,8 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 1, 1, ARRAY[(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-                    reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, NULL, NULL)::carillon.job]
-                FROM carillon.messages;
+                SELECT 1, 1, ARRAY[json_populate_record(NULL::carillon.job, to_json(m))]
+                FROM carillon.messages m;
                 DELETE FROM carillon.messages
                 """
             )

@@ -57,8 +57,8 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                VALUES (1, 1, ARRAY[ROW(77, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
-                    now(), NULL, NULL)::carillon.job])
+                VALUES (1, 1, ARRAY[carillon.job(id => 77, lane => 1::smallint, tokens => '{aa}', payload => '{}',
+                    created_at => now())])
                 """
             )
             for id in ["77", "12345", "NULL"] { #expect(try await database.value("carillon.cancel(\(id))") == "0") }
@@ -69,8 +69,9 @@ import Testing
 
     @Test func `a job that returns for a retry during a cancel is not sent again`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
-            let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', NULL, 'alert', \(job))::carillon.job" }
+            let jobs = [5, 7].map {
+                "carillon.job(id => \($0), lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())"
+            }
             // 7 returns while 6 is being cancelled, and 5 while 7 is.
             try await database.run(
                 """
@@ -104,8 +105,8 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
-                    now(), NULL, NULL)::carillon.job)
+                SELECT 1, 1, array_agg(carillon.job(id => i, lane => 1::smallint, tokens => '{aa}', payload => '{}',
+                    created_at => now()))
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """
             )

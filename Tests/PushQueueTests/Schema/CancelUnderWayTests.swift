@@ -62,8 +62,8 @@ import Testing
 
     private static func job(_ id: Int, _ tokens: String, claimsInVain: Int = 0) -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, \(claimsInVain), NULL, NULL,
-            now(), NULL, NULL)::carillon.job
+        carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{}',
+            claims => \(claimsInVain)::smallint, created_at => now())
         """
     }
 
@@ -191,8 +191,8 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let fly = """
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 7, 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
-                    1, 0, NULL, NULL, now(), NULL, NULL)::carillon.job) FROM generate_series(1000, 2999) i
+                SELECT 7, 1, 1, array_agg(carillon.job(id => i, lane => 1::smallint, tokens => '{aa}', payload => '{}',
+                    created_at => now())) FROM generate_series(1000, 2999) i
                 """
             let locks = "SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid()"
             try await database.run("\(fly); BEGIN; SELECT carillon.release(1, '{7}')")

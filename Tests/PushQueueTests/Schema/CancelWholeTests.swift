@@ -116,8 +116,8 @@ import Testing
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
                 SELECT i, 1, i / 10 * 10, 1 FROM generate_series(1000, 6999) i;
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL,
-                    i / 10 * 10, now(), NULL, NULL)::carillon.job)
+                SELECT 1, 1, array_agg(carillon.job(id => i, lane => 1::smallint, tokens => '{aa}', payload => '{}',
+                    broadcast_id => i / 10 * 10, created_at => now()))
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """
             )

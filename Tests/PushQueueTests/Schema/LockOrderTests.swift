@@ -34,9 +34,9 @@ import Testing
 
     private static let takeOver = """
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-        SELECT 999, 1, array_agg(ROW(nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', NULL, 'alert', NULL, NULL, NULL,
-            NULL, NULL, CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, 1, 4, u.message_id, u.broadcast_id, now(), NULL, NULL)
-            ::carillon.job)
+        SELECT 999, 1, array_agg(carillon.job(id => nextval('carillon.messages_id_seq'), lane => 1::smallint, tokens => '{aa}',
+            payload => '{}', on_unknown => CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, claims => 4::smallint,
+            origin => u.message_id, broadcast_id => u.broadcast_id, created_at => now()))
         FROM \(origins("random()")) u, generate_series(1, 3) claim GROUP BY claim;
         SELECT carillon.take_over(0)
         """

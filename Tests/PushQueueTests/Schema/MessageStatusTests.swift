@@ -15,9 +15,8 @@ import Testing
         INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour') ON CONFLICT DO NOTHING;
         WITH gone AS (DELETE FROM carillon.messages RETURNING *)
         INSERT INTO carillon.inflight (id, worker_id, app_id, claimed_at, jobs)
-        SELECT 5, 1, 1, '2026-01-01Z', array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.payloads, g.push_type, g.priority, g.expires_at,
-            g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id, g.created_at,
-            g.last_status, g.last_reason)::carillon.job) FROM gone g HAVING count(*) > 0
+        SELECT 5, 1, 1, '2026-01-01Z', array_agg(json_populate_record(NULL::carillon.job, to_json(g)))
+        FROM gone g HAVING count(*) > 0
         """
 
     /// Settles that claim: the whole job is retried in an hour, after a 503.

@@ -209,9 +209,10 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             func keep(_ tokens: String) -> String {
                 """
-                SELECT carillon.keep_failed(1, ARRAY[ROW(7, 1, '{\(tokens)}', NULL, (
-                    SELECT array_agg(json_build_object('t', lower(t))) FROM unnest('{\(tokens)}'::text[]) t), 'alert', NULL, NULL,
-                    NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL)::carillon.job])
+                SELECT carillon.keep_failed(1, ARRAY[carillon.job(id => 7, lane => 1::smallint, tokens => '{\(tokens)}',
+                    payload => NULL, payloads => (
+                        SELECT array_agg(json_build_object('t', lower(t))) FROM unnest('{\(tokens)}'::text[]) t),
+                    created_at => now())])
                 """
             }
             try await database.run(

@@ -27,8 +27,7 @@ import Testing
 
     private static func held(_ id: Int, _ tokens: String) -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
-            now(), NULL, NULL)::carillon.job
+        carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{}', created_at => now())
         """
     }
 

@@ -268,16 +268,16 @@ import Testing
     @Test func `a failed message is kept once, and dropped with its day`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let job = """
-                ROW(7, 1, '{aa,bb}', '{"aps":{}}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'fail', 1, 0, NULL, NULL, now(),
-                    NULL, NULL)
+                carillon.job(id => 7, lane => 1::smallint, tokens => '{aa,bb}', payload => '{"aps":{}}', on_unknown => 'fail',
+                    created_at => now())
                 """
             for _ in 0..<2 {
-                try await database.run("SELECT carillon.keep_failed(1, ARRAY[\(job), \(job)]::carillon.job[])")
+                try await database.run("SELECT carillon.keep_failed(1, ARRAY[\(job), \(job)])")
             }
             #expect(try await database.rows("SELECT message_id FROM carillon.failed_messages") == ["(7)"])
             try await database.run(
                 """
-                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (9, 1, ARRAY[\(job)]::carillon.job[]);
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (9, 1, ARRAY[\(job)]);
                 SELECT carillon.take_over(1)
                 """
             )

@@ -12,8 +12,8 @@ import Testing
     private static func held(_ id: Int, _ tokens: String, origin: String = "NULL", broadcast: String = "NULL") -> String
     {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, \(origin), \(broadcast),
-            now(), NULL, NULL)::carillon.job
+        carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{}', origin => \(origin),
+            broadcast_id => \(broadcast), created_at => now())
         """
     }
 
@@ -127,8 +127,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 999, 1, ARRAY[ROW((t.j[1]).id, 1, (t.j[1]).tokens, '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
-                    1, t.claims, NULL, NULL, now(), NULL, NULL)::carillon.job]
+                SELECT 999, 1, ARRAY[carillon.changed(t.j[1], claims => t.claims)]
                 FROM (VALUES \(quarantined), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, claims);
                 SELECT carillon.take_over(0)
                 """

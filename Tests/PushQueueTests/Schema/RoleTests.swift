@@ -16,9 +16,10 @@ import Testing
                 VALUES (800, 900, 1, 1, 3, 3, now());
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
                 VALUES (800, 1, '{aa}', '{}', 800, now());
-                INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[ROW(i, 1, '{aa,bb}', '{}',
-                    NULL, 'alert', NULL, NULL, NULL, NULL, NULL, CASE i WHEN 801 THEN 'fail' ELSE 'retry' END, 1, 2, NULL,
-                    CASE WHEN i > 802 THEN 800 END, now(), NULL, NULL)::carillon.job] FROM generate_series(801, 803) i;
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[carillon.job(id => i,
+                    lane => 1::smallint, tokens => '{aa,bb}', payload => '{}', claims => 2::smallint, created_at => now(),
+                    on_unknown => CASE i WHEN 801 THEN 'fail' ELSE 'retry' END,
+                    broadcast_id => CASE WHEN i > 802 THEN 800 END)] FROM generate_series(801, 803) i;
                 SET ROLE \(role)
                 """
             )

@@ -8,8 +8,8 @@ import Testing
 
     private static func held(_ id: Int, _ tokens: String, broadcast: String = "NULL") -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, \(broadcast), now(),
-            NULL, NULL)::carillon.job
+        carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{}', broadcast_id => \(broadcast),
+            created_at => now())
         """
     }
 

@@ -9,8 +9,8 @@ import Testing
 
     private static func job(_ id: Int, _ tokens: String, origin: Int? = nil) -> String {
         """
-        ROW(\(id), 1, '\(tokens)', '{"aps":{}}', NULL, 'alert', NULL, NULL, NULL, NULL, 'r', 'retry', 1, 0,
-            \(origin.map(String.init) ?? "NULL"), NULL, now(), NULL, NULL)::carillon.job
+        carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{"aps":{}}', reference => 'r',
+            origin => \(origin.map(String.init) ?? "NULL"), created_at => now())
         """
     }
 

@@ -12,8 +12,8 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                VALUES (9, 7, ARRAY[ROW(77, 0, '{aa,bb,cc}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, 'three', 'retry', 2, 0,
-                    NULL, NULL, now(), NULL, NULL)::carillon.job])
+                VALUES (9, 7, ARRAY[carillon.job(id => 77, lane => 0::smallint, tokens => '{aa,bb,cc}', payload => '{}',
+                    reference => 'three', attempt => 2::smallint, created_at => now())])
                 """
             )
             #expect(
@@ -33,8 +33,8 @@ import Testing
                 INSERT INTO carillon.apps (name, paused) VALUES ('idle', true);
                 INSERT INTO carillon.messages (app_id, lane, tokens, payload, created_at) VALUES
                     (1, 2, '{aa}', '{}', now() - interval '5 minutes'), (1, 0, '{aa}', '{}', now());
-                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, ARRAY[ROW(1, 1, '{aa}', '{}', NULL, 'alert',
-                    NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL)::carillon.job]);
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, ARRAY[carillon.job(id => 1,
+                    lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())]);
                 INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed) VALUES
                     (date_trunc('minute', now()), 1, 1, 10, 1), (date_trunc('minute', now()), 1, 2, 5, 0),
                     (date_trunc('minute', now()) - interval '30 minutes', 1, 1, 100, 20),
