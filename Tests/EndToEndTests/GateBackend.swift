@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import TestSupport
 
 /// Lets its batches wait until it is opened.
 struct GateBackend: RecordingBackend {
@@ -23,7 +24,7 @@ struct GateBackend: RecordingBackend {
         terms: DeliveryTerms
     ) async -> Delivered {
         state.arrived.yield(batch.count)
-        await gate.wait()
+        await gate.pass()
         if state.isShut.withLock({ $0 }) {
             return Delivered(Outcomes(repeating: Outcome(.unknown), count: batch.count))
         }

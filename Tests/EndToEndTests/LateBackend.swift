@@ -1,4 +1,5 @@
 import ApplePush
+import TestSupport
 
 /// Sends over HTTP/2, but lets its batches wait until a credential has been replaced.
 struct LateBackend: Backend {
@@ -16,7 +17,7 @@ struct LateBackend: Backend {
         terms: DeliveryTerms
     ) async -> Delivered {
         stream.continuation.yield()
-        await replacement.wait()
+        await replacement.pass()
         return await real.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 

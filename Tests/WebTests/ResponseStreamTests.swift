@@ -20,13 +20,6 @@ import Testing
         )
     }
 
-    /// Returns when the task is cancelled.
-    private static func cancellation() async {
-        let (stream, input) = AsyncStream<Void>.makeStream()
-        for await _ in stream {}
-        input.finish()
-    }
-
     @Test func `pieces arrive in order, until the feed returns`() async throws {
         try await TestLoop.with { loop in
             let server = Self.server { stream in
@@ -59,7 +52,7 @@ import Testing
             let server = Self.server { stream in
                 stream.send("begun")
                 begun.add(1, ordering: .relaxed)
-                await Self.cancellation()
+                await Gate().pass()
                 ended.add(1, ordering: .relaxed)
             }
             try server.start()
@@ -83,7 +76,7 @@ import Testing
             let server = Self.server { stream in
                 stream.send("begun")
                 begun.add(1, ordering: .relaxed)
-                await Self.cancellation()
+                await Gate().pass()
             }
             try server.start()
             let port = server.port

@@ -229,11 +229,10 @@ import Testing
     }
 
     @Test func `sends the responses under way before it ends, and takes no further request`() async throws {
-        let (started, startedInput) = AsyncStream<Void>.makeStream()
-        let (allowed, allowedInput) = AsyncStream<Void>.makeStream()
+        let (started, allowed) = (Gate(), Gate())
         let slow = Route(.get, "/slow") { _ in
-            startedInput.yield()
-            for await _ in allowed { break }
+            started.open()
+            await allowed.pass()
             return Response(text: "late")
         }
         // Not `slow`: a request before the server drains would wait for what follows it here.
@@ -242,13 +241,13 @@ import Testing
         try server.start()
         let port = server.port
         let answer = Task { await TestClient.ask(port, "GET /slow") }
-        _ = await started.first { _ in true }
+        await started.pass()
         try await TestLoop.with { loop in
             async let drained: Void = server.drain(on: loop, within: .seconds(60))
             try await loop.eventually("no further connection") {
                 await TestClient.ask(port, "GET /quick") == "no connection"
             }
-            allowedInput.yield()
+            allowed.open()
             await drained
         }
         server.stop()
@@ -285,11 +284,11 @@ import Testing
 
     @Test func `says to requests after its end has begun that they were not done`() async throws {
         let (started, startedInput) = AsyncStream<Void>.makeStream()
-        let gates = [AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream()]
+        let gates = [Gate(), Gate()]
         func slow(_ place: Int) -> Route {
             Route(.get, "/slow\(place)") { _ in
                 startedInput.yield()
-                for await _ in gates[place].stream { break }
+                await gates[place].pass()
                 return Response(text: "late")
             }
         }
@@ -310,10 +309,10 @@ import Testing
             try await loop.eventually("no further connection") {
                 await TestClient.ask(port, "GET /hello") == "no connection"
             }
-            gates[1].continuation.yield()
+            gates[1].open()
             let answers = await two.value
             #expect(answers.contains("late") && answers.hasSuffix("not done"), "\(answers)")
-            gates[0].continuation.yield()
+            gates[0].open()
             await drained
         }
         server.stop()
@@ -321,23 +320,21 @@ import Testing
     }
 
     @Test func `stops at once and cancels what is under way`() async throws {
-        let (started, startedInput) = AsyncStream<Void>.makeStream()
-        let (cancelled, cancelledInput) = AsyncStream<Void>.makeStream()
+        let (started, cancelled) = (Gate(), Gate())
         let forever = Route(.get, "/forever") { _ in
-            startedInput.yield()
-            let (never, _) = AsyncStream<Void>.makeStream()
-            for await _ in never {}
-            if Task.isCancelled { cancelledInput.yield() }
+            started.open()
+            await Gate().pass()
+            if Task.isCancelled { cancelled.open() }
             return Response(text: "late")
         }
         let server = WebServer(host: "127.0.0.1", port: 0, routes: [forever])
         try server.start()
         let port = server.port
         let answer = Task { await TestClient.ask(port, "GET /forever") }
-        _ = await started.first { _ in true }
+        await started.pass()
         server.stop()
         #expect(await !answer.value.contains("late"))
-        _ = await cancelled.first { _ in true }
+        await cancelled.pass()
         server.stop()
         #expect(server.port == 0)
     }

@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import FoundationEssentials
 import Synchronization
+import TestSupport
 import Testing
 
 /// Pushes that were not sent, and why.
@@ -11,9 +12,9 @@ import Testing
     }
 
     @Test func `a message that no connection takes in time throws an error`() async throws {
-        let arrived = AsyncStream.makeStream(of: Void.self)
+        let arrived = Gate()
         try await TestGateway.with(streams: 1) { _ in
-            arrived.continuation.yield()
+            arrived.open()
             return []
         } test: { server, gateway in
             try await withBackend {
@@ -23,8 +24,7 @@ import Testing
                 // On a busy machine, connecting takes longer than a push may wait here.
                 while backend.traffic.connections == 0 { await backend.prepare(for: gateway, with: credential) }
                 async let first = backend.deliver(batch(1), to: gateway, with: credential)
-                var iterator = arrived.stream.makeAsyncIterator()
-                await iterator.next()
+                await arrived.pass()
                 let connection = Session(backend: backend).connection(to: gateway, credential: credential)
                 let error = await #expect(throws: PushError.self) {
                     try await APNs(connection).send(try message())
@@ -126,19 +126,18 @@ import Testing
 
     /// A slow supply of provider tokens.
     private final class Supply: Sendable {
-        let asked = AsyncStream.makeStream(of: Void.self)
-        let gate = AsyncStream.makeStream(of: Void.self)
-        private let forgotten: AsyncStream<Void>.Continuation
+        let asked = Gate()
+        let gate = Gate()
+        private let forgotten: Gate
 
-        init(forgotten: AsyncStream<Void>.Continuation) { self.forgotten = forgotten }
+        init(forgotten: Gate) { self.forgotten = forgotten }
 
         /// Nothing refers to it any more.
-        deinit { forgotten.yield() }
+        deinit { forgotten.open() }
 
         func token() async -> ProviderToken {
-            asked.continuation.yield()
-            var gate = self.gate.stream.makeAsyncIterator()
-            await gate.next()
+            asked.open()
+            await gate.pass()
             return ProviderToken(jwt: "late", issuedAt: Int64(Date().timeIntervalSince1970))
         }
     }
@@ -149,25 +148,24 @@ import Testing
         sendingTo gateway: Gateway,
         of server: TestGateway,
         with supply: Supply
-    ) async throws -> AsyncStream<Void>.Continuation {
+    ) async throws -> Gate {
         let credential = try TestCredential.providerToken { _, _ in await supply.token() }
         let message = try self.message()
         let connection = Session(backend: backend).connection(to: gateway, credential: credential)
         let sending = Task { try await APNs(connection).send(message) }
-        var asked = supply.asked.stream.makeAsyncIterator()
-        await asked.next()
+        await supply.asked.pass()
         while server.connections == 0 { await Task.yield() }
         await backend.shutdown()
         let error = await #expect(throws: PushError.self) { try await sending.value }
         #expect(error?.code == .shutDown)
-        return supply.gate.continuation
+        return supply.gate
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `a shutdown does not wait for a slow supply of provider tokens, and no connection is made after it`()
         async throws
     {
-        let forgotten = AsyncStream.makeStream(of: Void.self)
+        let forgotten = Gate()
         // Loops that outlive the backend, so that a connection could still be made.
         let loops = try EventLoopGroup(count: 1, name: "push")
         defer { loops.shutdown() }
@@ -177,13 +175,12 @@ import Testing
                 backend,
                 sendingTo: gateway,
                 of: server,
-                with: Supply(forgotten: forgotten.continuation)
+                with: Supply(forgotten: forgotten)
             )
             let connections = server.connections
             // The token arrives after the shutdown.
-            gate.yield()
-            var end = forgotten.stream.makeAsyncIterator()
-            await end.next()
+            gate.open()
+            await forgotten.pass()
             // Connections are accepted in order, so one made before this would have been counted.
             try await withBackend { other in
                 let outcomes = await other.deliver(batch(1), to: gateway, with: try TestCredential.certificate())

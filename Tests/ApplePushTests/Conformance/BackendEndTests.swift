@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import TestSupport
 import Testing
 
 /// What every backend promises when it must not send any more: the permit ends, the task is cancelled, the backend is shut

@@ -1,4 +1,5 @@
 import ApplePush
+import TestSupport
 import Testing
 
 /// What every backend promises about outcomes. Where one cannot keep a promise, the test states what it does instead, and why.

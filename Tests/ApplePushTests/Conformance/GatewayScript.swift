@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import TestSupport
 
 /// What a gateway does with each push, on any wire, and what it has seen. A push is known by its number: its device token.
 final class GatewayScript: Sendable {

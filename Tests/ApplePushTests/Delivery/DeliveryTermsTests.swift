@@ -85,10 +85,8 @@ import Testing
     }
 
     @Test func `the remainder ends after the last reference to the backend is gone`() async throws {
-        let arrived = AsyncStream.makeStream(of: Void.self)
         try await TestGateway.with { seen in
-            arrived.continuation.yield()
-            return seen.token == "00000003" ? [] : [.answer(200)]
+            seen.token == "00000003" ? [] : [.answer(200)]
         } test: { server, gateway in
             var configuration = HTTP2Configuration()
             configuration.requestTimeout = .seconds(2)

@@ -126,9 +126,7 @@ final class TestGateway: Sendable {
 
     /// Returns when the task is cancelled, at the end of the gateway.
     private static func stayUntilStopped() async {
-        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
-        for await _ in never {}
-        continuation.finish()
+        await Gate().pass()
     }
 
     private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {

@@ -33,15 +33,14 @@ import Testing
     }
 
     @Test func `it waits for room on a connection that is full`() async throws {
-        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-        let (orders, order) = AsyncStream.makeStream(of: Void.self)
+        let (arrived, mayAnswer) = (Gate(), Gate())
         let isAnswered = Mutex(false)
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1)])
             try await line.serve(1)
             guard let stream = try await line.nextRequest() else { return }
-            arrival.yield()
-            for await _ in orders { break }
+            arrived.open()
+            await mayAnswer.pass()
             isAnswered.withLock { $0 = true }
             try await line.send(Frames.headers(stream, [(":status", "200")], end: true))
             try await line.serve()
@@ -49,9 +48,9 @@ import Testing
             let credential = try TestCredential.certificate()
             #expect(await backend.deliver(batch(1), to: gateway, with: credential).allSatisfy { $0.status == 200 })
             async let second = backend.deliver(batch(1), to: gateway, with: credential)
-            for await _ in arrivals { break }
+            await arrived.pass()
             async let prepared: Void = backend.prepare(for: gateway, with: credential)
-            order.yield()
+            mayAnswer.open()
             await prepared
             #expect(isAnswered.withLock { $0 })
             #expect(await second.allSatisfy { $0.status == 200 })

@@ -76,9 +76,7 @@ package struct RawLine: ~Copyable {
 
     /// Waits, without reading, until the end of the gateway cancels the task.
     package func stayUntilStopped() async {
-        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
-        for await _ in never {}
-        continuation.finish()
+        await Gate().pass()
     }
 
     /// Sends the TLS close_notify.

@@ -267,7 +267,7 @@ struct BrowserTests {
                 }
                 let work = Task {
                     try await WebDriver.with(in: folder, on: loop) { _ in
-                        for await _ in AsyncStream<Void>.makeStream().stream {}
+                        await Gate().pass()
                     }
                 }
                 work.cancel()

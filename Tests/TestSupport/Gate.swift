@@ -1,13 +1,16 @@
 import CarillonIO
 
-/// Lets nobody pass until it is opened. A cancelled task opens it: then the test is over, or the backend shut down.
-final class Gate: Sendable {
+/// Lets nobody pass until it is opened, once and for all. A cancelled task opens it: then the test is over, or what it waits for
+/// was shut down.
+package final class Gate: Sendable {
     private let state = Guarded<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 
-    func pass() async {
+    package init() {}
+
+    package func pass() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOpen = self.state.withLock { state in
+                let isOpen = state.withLock { state in
                     if !state.isOpen { state.waiting.append(continuation) }
                     return state.isOpen
                 }
@@ -18,7 +21,7 @@ final class Gate: Sendable {
         }
     }
 
-    func open() {
+    package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [] }
