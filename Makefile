@@ -23,11 +23,11 @@ ADDRESS_BUILD := .build/address
 OPTIMIZED_BUILD := -c release -Xswiftc -enable-testing --scratch-path .build/optimized
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
-# Where benchmarks draw their plots: docs/plots is what docs/benchmarks.md shows.
-PLOTS ?=
+# The file that benchmarks keep their figures in: docs/benchmarks.json is what docs/benchmarks.md shows.
+RECORD ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint check-darwin docs clean
+.PHONY: help packages build release demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,17 +96,21 @@ test-address: packages ## the same tests under AddressSanitizer and LeakSanitize
 	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
-bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs; PLOTS=docs/plots draws plots
+bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs; RECORD=docs/benchmarks.json keeps the figures
 	@bash .ci/packages bench
 	$(RELEASE) --product carillon
 	$(RELEASE) --product carillon-bench
-	$(COMMIT) .build/release/carillon-bench $(PLOTS:%=--plots %) short
+	$(COMMIT) .build/release/carillon-bench $(RECORD:%=--record %) short
 
 bench-long: packages ## the rest of the published numbers: latency, fairness, long transactions, deep queues (10 GB)
 	@bash .ci/packages bench
 	$(RELEASE) --product carillon
 	$(RELEASE) --product carillon-bench
-	$(COMMIT) .build/release/carillon-bench $(PLOTS:%=--plots %) long
+	$(COMMIT) .build/release/carillon-bench $(RECORD:%=--record %) long
+
+plots: packages ## the tables and plots of docs/benchmarks.md, from docs/benchmarks.json
+	$(SWIFT) build --build-tests
+	PAGES=write $(SWIFT) test --skip-build --disable-xctest --filter 'BenchmarkPageTests' $(TEST_FLAGS)
 
 format: ## lay out the sources
 	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)

@@ -80,10 +80,10 @@ struct Benchmark: Sendable {
             return "  \(benchmark.name)\(gap)\(benchmark.sizes)" + (benchmark.isLong ? " (long)" : "")
         }
         return """
-            usage: carillon-bench [--plots FOLDER] [short | long | NAME | NAME=SIZE | NAME=least]...
+            usage: carillon-bench [--record FILE] [short | long | NAME | NAME=SIZE | NAME=least]...
 
             Without names: short. With NAME=least, the smallest size, bounds are shown and not judged.
-            With --plots, each benchmark draws its figures into FOLDER/NAME.svg.
+            With --record, FILE keeps the last figures of each benchmark, as JSON.
             The names, with their usual size:
 
             \(names.joined(separator: "\n"))

@@ -1,18 +1,18 @@
 /// One number that was measured, and what it has to reach.
 struct Figure {
-    enum Unit: Hashable {
+    enum Unit: String, Codable {
         case rate, count, ratio, milliseconds, microseconds, seconds, percent, megabytes, bytes
 
         func text(of value: Double) -> String {
             switch self {
             case .rate, .count: Figure.grouped(value)
             case .ratio: Figure.decimals(value)
-            case .milliseconds: "\(Figure.decimals(value)) ms"
-            case .microseconds: "\(Figure.decimals(value)) µs"
-            case .seconds: "\(Figure.decimals(value)) s"
-            case .percent: "\(Figure.decimals(value)) %"
-            case .megabytes: "\(Figure.decimals(value)) MB"
-            case .bytes: "\(Figure.decimals(value)) B"
+            case .milliseconds: "\(Figure.short(value)) ms"
+            case .microseconds: "\(Figure.short(value)) µs"
+            case .seconds: "\(Figure.short(value)) s"
+            case .percent: "\(Figure.short(value)) %"
+            case .megabytes: "\(Figure.short(value)) MB"
+            case .bytes: "\(Figure.short(value)) B"
             }
         }
     }
@@ -64,6 +64,14 @@ struct Figure {
             if place > 0, (digits.count - place).isMultiple(of: 3) { text.append(",") }
             text.append(digits[place])
         }
+    }
+
+    /// 21.0 as "21", 5.31 as "5.31", 58,123.4 as "58,123".
+    fileprivate static func short(_ value: Double) -> String {
+        if value >= 1_000 { return grouped(value) }
+        let text = decimals(value)
+        guard text.hasSuffix("0") else { return text }
+        return String(text.dropLast(text.hasSuffix(".00") ? 3 : 1))
     }
 
     /// 0.876 as "0.88".

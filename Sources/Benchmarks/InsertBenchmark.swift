@@ -37,6 +37,7 @@ struct InsertBenchmark {
                 report.add("one row \(name)", time, .microseconds)
             }
             report.add("  carillon.messages / a bare table", times[1] / times[0], .ratio, .atMost(1.05))
+            report.add("  carillon.enqueue / a bare table", times[2] / times[0], .ratio)
         }
     }
 }

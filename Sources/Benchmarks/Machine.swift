@@ -3,12 +3,13 @@ import Glibc
 
 /// What the figures were measured on.
 enum Machine {
-    /// With the commit, if `make` gives it.
+    /// What `make` says was built.
+    static var commit: String { ProcessInfo.processInfo.environment["COMMIT"] ?? "unknown" }
+
     static var description: String {
-        let commit = ProcessInfo.processInfo.environment["COMMIT"].map { "commit \($0), " } ?? ""
         let processor = text("/proc/cpuinfo").firstMatch(of: #/model name\s*: (.*)/#)?.output.1 ?? "unknown"
         let kernel = text("/proc/sys/kernel/osrelease").prefix { !$0.isNewline }
-        return "\(commit)\(sysconf(CInt(_SC_NPROCESSORS_ONLN))) cores (\(processor)), Linux \(kernel)"
+        return "\(sysconf(CInt(_SC_NPROCESSORS_ONLN))) cores (\(processor)), Linux \(kernel)"
     }
 
     /// A file of the kernel; empty if there is none.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// `carillon-bench [--plots FOLDER] [short | long | NAME | NAME=SIZE | NAME=least]...`: measures what is named, or all that is
-/// short, prints one table, and draws a plot of each benchmark.
+/// `carillon-bench [--record FILE] [short | long | NAME | NAME=SIZE | NAME=least]...`: measures what is named, or all that is
+/// short, prints one table, and keeps the figures in a file.
 ///
 /// Everything runs on this machine: the stand-in for APNs on a thread of this process, PostgreSQL and the worker as processes.
 @main
@@ -9,9 +9,9 @@ struct Main {
     static func main() async {
         var words = Array(CommandLine.arguments.dropFirst())
         if ["help", "--help", "-h"].contains(words.first) { return print(Benchmark.usage) }
-        var plots: String?
-        if words.first == "--plots", words.count > 1 {
-            plots = words[1]
+        var file: String?
+        if words.first == "--record", words.count > 1 {
+            file = words[1]
             words.removeFirst(2)
         }
         let selections: [Selection]
@@ -22,15 +22,24 @@ struct Main {
         }
         var reports: [Report] = []
         do {
-            let machine = Machine.description
-            print(machine)
+            print("commit \(Machine.commit), \(Machine.description)")
             for selection in selections {
                 var report = Report(isJudged: selection.isJudged)
                 try await selection.benchmark.run(selection.size, &report)
                 reports.append(report)
-                guard let plots else { continue }
-                let plot = Plot(title: selection.title, caption: machine, figures: report.figures)
-                try plot.write(to: "\(plots)/\(selection.benchmark.name).svg")
+                guard let file else { continue }
+                // A file that cannot be written is not found out at the end.
+                var record = try BenchmarkRecord(file)
+                record.add(
+                    BenchmarkRun(
+                        benchmark: selection.benchmark.name,
+                        command: selection.title,
+                        machine: Machine.description,
+                        commit: Machine.commit,
+                        figures: report.figures
+                    )
+                )
+                try record.write(to: file)
             }
         } catch {
             end(1, saying: "\(error)")

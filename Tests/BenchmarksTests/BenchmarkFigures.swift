@@ -33,7 +33,7 @@ enum BenchmarkFigures {
         ],
         "insert": [
             "one row into a bare table", "one row into carillon.messages", "one row by carillon.enqueue",
-            "  carillon.messages / a bare table",
+            "  carillon.messages / a bare table", "  carillon.enqueue / a bare table",
         ],
         "latency": [
             "one idle worker, commit to request: p50", "  p99", "2 idle workers, commit to request: p50", "  p99",

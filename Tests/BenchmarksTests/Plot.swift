@@ -1,4 +1,4 @@
-import FoundationEssentials
+@testable import CarillonBenchmarks
 
 /// The figures of a benchmark as bars, in an SVG for light and dark pages. Bars of one unit share a scale; a line across a bar is
 /// its bound.
@@ -12,8 +12,6 @@ struct Plot {
     let title: String
     let caption: String
     let figures: [Figure]
-
-    func write(to path: String) throws { try Data(svg.utf8).write(to: URL(filePath: path)) }
 
     var svg: String {
         let height = Self.top + Self.rowHeight * Double(figures.count) + 16

@@ -1,0 +1,32 @@
+import TestSupport
+import Testing
+
+@testable import CarillonBenchmarks
+
+/// `docs/benchmarks.md` and its plots say what `docs/benchmarks.json` says. `make plots` writes them.
+@Suite struct BenchmarkPageTests {
+    @Test func `the tables of the page are those of the data`() throws {
+        let runs = try BenchmarkRecord(BenchmarkPage.data.file).runs
+        #expect(runs.count > 10)
+        let page = BenchmarkPage.page
+        try page.expect(try #require(BenchmarkPage.text(try page.text, with: runs), "the page has no place for tables"))
+    }
+
+    @Test func `the plots of the page are drawn from the data`() throws {
+        let runs = try BenchmarkRecord(BenchmarkPage.data.file).runs
+        let names = BenchmarkPage.plotted(on: try BenchmarkPage.page.text)
+        #expect(!names.isEmpty)
+        for name in names {
+            let run = try #require(runs.first { $0.benchmark == name }, "\(name) is not in the data")
+            try GeneratedPage("docs/plots/\(name).svg").expect(BenchmarkPage.plot(of: run).svg)
+        }
+    }
+
+    @Test func `each run of the data names its benchmark, and where and how it was measured`() throws {
+        for run in try BenchmarkRecord(BenchmarkPage.data.file).runs {
+            #expect(BenchmarkFigures.all[run.benchmark] != nil, "\(run.benchmark)")
+            #expect(run.command.hasPrefix("carillon-bench \(run.benchmark)"))
+            #expect(!run.machine.isEmpty && !run.commit.isEmpty && !run.figures.isEmpty, "\(run.benchmark)")
+        }
+    }
+}
