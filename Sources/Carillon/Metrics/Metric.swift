@@ -50,10 +50,10 @@ enum Metric: String, CaseIterable {
         case .lateAnswers: "Pushes abandoned after --request-timeout."
         case .sendToAnswer: "Time from a request to its answer, whatever the answer."
         case .logLinesLost:
-            "Lines of the log that could not be written, or were dropped because its reader was slow."
-        case .pushes: "Pushes that ended, by status and reason; status 0: not answered by the gateway."
+            "Log lines that could not be written, or were dropped because the reader was too slow."
+        case .pushes: "Pushes that ended, by status and reason; status 0 if the gateway did not answer."
         case .retries:
-            "Attempts that were followed by a retry, by status and reason; status 0: not answered by the gateway."
+            "Attempts that led to a retry, by status and reason; status 0 if the gateway did not answer."
         case .returned: "Pushes returned to the queue without counting as an attempt."
         case .unknownOutcomes: "Attempts whose outcome is unknown."
         case .enqueueToClaim: "Time from enqueueing a job to its first claim, by the database's clock."
@@ -66,7 +66,7 @@ enum Metric: String, CaseIterable {
         case .reapedTokens: "Tokens deleted by this worker's feedback passes, in any table."
         case .feedbackHandled: "Rows of feedback handled by this worker's feedback passes."
         case .feedbackPass: "Duration of this worker's feedback passes, including pauses."
-        case .feedbackPassErrors: "Watched tables that a feedback pass could not reap."
+        case .feedbackPassErrors: "Errors of feedback passes in watched tables."
         case .breakersOpened:
             "Times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic."
         case .inFlightPushes: "Pushes claimed by this worker and not settled yet."
@@ -77,10 +77,10 @@ enum Metric: String, CaseIterable {
         case .queueOldestAge: "Seconds that the oldest due job has waited."
         case .credentialExpiry: "Seconds until the app's certificate expires."
         case .defaultPartitionRows:
-            "Rows in default partitions, because their day had no partition; an estimate when there are many."
-        case .maintenanceAge: "Seconds since a step of maintenance last succeeded."
+            "Rows in default partitions, because no partition existed for their day; an estimate when there are many."
+        case .maintenanceAge: "Seconds since the maintenance step last succeeded."
         case .maintenanceFailing:
-            "1 if the step of maintenance failed the last time; the view carillon.maintenance shows why."
+            "1 if the maintenance step failed when it last ran; the view carillon.maintenance shows why."
         }
     }
 }

@@ -41,13 +41,14 @@ struct MetricsReference {
         # Metrics
 
         `carillon worker --http 127.0.0.1:9464` serves these metrics at `/metrics`, in the text format of Prometheus. `make docs`
-        writes this page from the program.
+        generates this page from the program.
 
-        Counters count since the start of this worker. `carillon_queue_jobs`, `carillon_scheduled_jobs`,
-        `carillon_queue_oldest_age_seconds` and `carillon_credential_expiry_seconds` have a sample for every app of the database,
-        whichever worker sends for it; they and the metrics of maintenance are read from the database, at most every five
-        seconds, and are missing while it does not answer. A worker with several databases adds the label `database` to whatever
-        it counts for one of them.
+        Counters start at 0 when the worker starts. A worker with several databases adds the label `database` to each sample that
+        is about one of them.
+
+        Every worker serves the state of the whole database, for all apps: `carillon_queue_jobs`, `carillon_scheduled_jobs`,
+        `carillon_queue_oldest_age_seconds`, `carillon_credential_expiry_seconds` and the metrics of maintenance. It reads them at
+        most every five seconds, and omits them while the database does not answer.
 
         | metric | type | labels | meaning |
         |---|---|---|---|
