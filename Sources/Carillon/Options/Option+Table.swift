@@ -58,7 +58,7 @@ extension Option {
         .help("Time to wait for answers after SIGTERM.")
     static let lease = Option("lease", .duration(.seconds(2) ... .seconds(600)), default: "15s")
         .help("Time after the last heartbeat until other workers take over the claims of this worker.")
-    static let patience = Option("patience", .duration(.milliseconds(10) ... .seconds(600)), default: "1s")
+    static let settleAfter = Option("settle-after", .duration(.milliseconds(10) ... .seconds(600)), default: "1s")
         .help("Time that answered pushes wait for slow pushes of the same claim before they are settled.")
     static let retryBase = Option("retry-base", .duration(.milliseconds(1) ... .seconds(3_600)), default: "5s")
         .help("Back-off before the first retry; it doubles with each attempt, with full jitter.")

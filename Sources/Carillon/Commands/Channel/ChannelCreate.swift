@@ -56,15 +56,15 @@ private struct ChannelCreate {
     }
 
     private func wait(for reference: String, of app: String) async throws -> ChannelRow {
-        let patience = invocation.settings.duration(.channelWait)
-        let end = MonotonicInstant.now + patience
+        let wait = invocation.settings.duration(.channelWait)
+        let end = MonotonicInstant.now + wait
         while true {
             let row = try await ChannelRow.one(reference, of: app, on: connection)
             switch row.state {
             case "ready": return row
             case "failed", "missing":
                 throw CommandError(.failed, "The channel \(reference) was not made. \(row.error ?? "")".asSentence)
-            default: if patience == .zero { return row }
+            default: if wait == .zero { return row }
             }
             guard MonotonicInstant.now < end else {
                 throw CommandError(

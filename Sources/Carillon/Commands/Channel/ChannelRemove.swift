@@ -20,12 +20,12 @@ extension Command {
                     "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."
                 )
                 try await connection.execute(remove, Parameters(app, row.reference))
-                let patience = invocation.settings.duration(.channelWait)
-                let end = MonotonicInstant.now + patience
+                let wait = invocation.settings.duration(.channelWait)
+                let end = MonotonicInstant.now + wait
                 while let left = try await ChannelRow.all(row.reference, of: app, on: connection).first,
                     left.reference == row.reference
                 {
-                    if patience == .zero {
+                    if wait == .zero {
                         invocation.console.print("Requested that the channel \(row.reference) be removed.")
                         return .done
                     }

@@ -6,8 +6,8 @@ import Glibc
 extension WorkerOptions {
     /// The options that the initializers below read.
     static let settings: [Option] = [
-        .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience, .retryBase,
-        .retryCap, .retention, .feedbackInterval,
+        .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .settleAfter,
+        .retryBase, .retryCap, .retention, .feedbackInterval,
     ]
 
     init(_ settings: Settings, database: DatabaseSource) {
@@ -21,7 +21,7 @@ extension WorkerOptions {
         maxInFlight = settings.count(.maxInFlight)
         lease = settings.duration(.lease)
         drainTimeout = settings.duration(.drainTimeout)
-        settleAfter = settings.duration(.patience)
+        settleAfter = settings.duration(.settleAfter)
         retry = RetryPolicy(base: settings.duration(.retryBase), cap: settings.duration(.retryCap))
         idleTimeout = settings.duration(.idleTimeout)
         retention = settings.duration(.retention)

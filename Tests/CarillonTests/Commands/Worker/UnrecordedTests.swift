@@ -63,7 +63,7 @@ import Testing
                 SELECT carillon.enqueue('shop', ARRAY(SELECT lpad(to_hex(i), 64, '0') FROM generate_series(1, 2500) i), 'hi')
                 """
             )
-            #expect(try await shop.run("worker", "--once", "--patience", "1m").status == 0)
+            #expect(try await shop.run("worker", "--once", "--settle-after", "1m").status == 0)
             #expect(
                 try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE message_id = 2") == 1000
             )
