@@ -43,7 +43,7 @@ extension Option {
         .help("Run a private PostgreSQL in the folder --data, for an installation on one machine.")
     static let data = Option("data", .file("DIR")).help("The folder of the embedded PostgreSQL.")
     static let maxInFlight = Option("max-in-flight", .count(1...1_000_000), default: "8000")
-        .help("Maximum number of pushes in flight, and so of pushes that are sent twice after a crash.")
+        .help("Maximum number of pushes in flight, and therefore of pushes that may be sent twice after a crash.")
     static let connections = Option("connections", .count(1...1_000), default: "4")
         .help("Maximum number of connections to one gateway with one credential.")
     static let idleTimeout = Option("idle-timeout", .duration(.seconds(1) ... .seconds(86_400)), default: "5m")
@@ -88,7 +88,7 @@ extension Option {
     static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle identifier.")
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
     static let environment = Option("environment", .choice(["production", "sandbox"]), default: "production")
-        .help("Apple's environment that the app's device tokens belong to.")
+        .help("The environment of Apple that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")
@@ -98,22 +98,22 @@ extension Option {
         .help("Maximum number of pushes a second, for all workers together.")
     static let maxPerDevice = Option("max-per-device", .count(1...1_000))
         .help(
-            "Maximum number of background pushes an hour to one device token: further ones wait, and newer ones with the same "
-                + "meaning replace them."
+            "Maximum number of background pushes an hour to one device token. Further pushes wait, and a newer one with the same "
+                + "meaning replaces a waiting one."
         )
     static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help(
-            "Read a legacy feedback list from this service; none: from none. Without it, Apple's is read for the protocol binary "
-                + "unless --gateway is set."
+            "Read the legacy feedback list of this service; with none, read no list. By default, Apple's list is read for the "
+                + "protocol binary, unless --gateway is set."
         )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
         .help("Manage channels at this service instead of Apple's.")
     static let removeUnknownChannels = Option("remove-unknown-channels", .flag)
         .help(
-            "Remove channels that Apple has and this database does not know, a day after they were first seen: only if nothing "
-                + "else makes channels for the app."
+            "Remove channels that Apple has and this database does not know, a day after they were first seen. Use it only if "
+                + "nothing else creates channels for the app."
         )
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option(
@@ -129,10 +129,10 @@ extension Option {
             "Also delete tokens that fail as BadDeviceToken, unless most pushes fail with it, as in the wrong environment."
         )
     static let keepUniqueIDs = Option("keep-unique-ids", .flag)
-        .help("Keep the apns-unique-id that APNs sends in the sandbox: it finds a push in Apple's push console.")
+        .help("Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push.")
     static let collapseUnknown = Option("collapse-unknown", .flag)
         .help(
-            "Send a push whose outcome is unknown again with its apns-id as collapse id, unless it has a collapse id."
+            "Retry a push whose outcome is unknown with its apns-id as collapse id, unless it has a collapse id."
         )
 
     // send
@@ -155,7 +155,7 @@ extension Option {
     static let collapseID = Option("collapse-id", .text("ID"))
         .help("Pushes with the same id replace each other on the device.")
     static let expiresIn = Option("expires-in", .duration(.seconds(1) ... .seconds(31_536_000)))
-        .help("Time after which the push is neither sent nor stored by APNs.")
+        .help("Time after which Carillon no longer sends the push and APNs no longer stores it.")
     static let wait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "30s")
         .help("Time to wait for the outcome; with 0s, the command only enqueues.")
 
@@ -165,7 +165,7 @@ extension Option {
             "What Apple stores for devices that are offline: 0 nothing, 1 the last message. It cannot be changed later."
         )
     static let channelWait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "30s")
-        .help("Time to wait until a worker has done it; with 0s, the command only requests it.")
+        .help("Time to wait until a worker has done it; with 0s, the command only makes the request.")
     static let removeUnknown = Option("remove-unknown", .flag)
         .help("Remove unknown channels that were first seen longer ago than --grace.")
     static let grace = Option("grace", .duration(.zero ... .seconds(31_536_000)), default: "1d")
@@ -173,9 +173,9 @@ extension Option {
 
     // tokens import
     static let kind = Option("kind", .choice(TokenKind.names))
-        .help("What the tokens are for, unless the file has a column kind.")
+        .help("The kind of tokens whose line has none.")
     static let rejects = Option("rejects", .file("FILE"))
-        .help("Write each refused line to this file, as CSV with its number and the reason.")
+        .help("Write the refused lines to this file, as CSV with line number and reason.")
 
     // failures
     static let reason = Option("reason", .text("REASON"))
@@ -190,7 +190,7 @@ extension Option {
     )
     static let dryRun = Option("dry-run", .flag).help("Show what would be done, without doing it.")
     static let includeUnknown = Option("include-unknown", .flag)
-        .help("Also requeue pushes that may have been delivered: the outcome is unknown or unrecorded.")
+        .help("Also requeue pushes that may have been delivered, because their outcome is unknown or was not recorded.")
     static let includeDelivered = Option("include-delivered", .flag)
         .help("Also requeue pushes that were sent, but whose success could not be recorded.")
 
@@ -240,7 +240,7 @@ extension Option {
         .help("Append a line for each request and each failed connection to this file; - is standard output.")
     static let answer = Option("answer", .text("PREFIX=STATUS[:REASON[:UNIX_MS]][+SECONDS][*TIMES]"), repeatable: true)
         .help(
-            "The answer to pushes whose token begins with the prefix; may be repeated, the longest prefix applies. STATUS may "
+            "The answer to pushes whose token begins with the prefix; may be repeated; the longest matching prefix applies. STATUS may "
                 + "be silence or reset, +SECONDS is a retry-after, *TIMES counts for each device token. In place of a prefix, "
                 + "broadcast, create, read, remove or list names requests about channels."
         )
@@ -256,8 +256,8 @@ extension Option {
         .help("Allow N concurrent streams. Without it, as Apple does: 1000, and 1 before the first provider token.")
     static let allowTopic = Option("allow-topic", .text("TOPIC[+SECONDS]"), repeatable: true)
         .help(
-            "Accept only this topic from provider tokens; may be repeated. With +SECONDS it is added so long after the start, and "
-                + "connections that have pushed before refuse it, as at Apple."
+            "Accept only this topic from provider tokens; may be repeated. With +SECONDS, the topic is added that long after the start, "
+                + "and connections that have already pushed refuse it, as Apple does."
         )
 
     // pyapns
@@ -265,36 +265,39 @@ extension Option {
     static let pyapnsPort = Option("port", .count(0...65_535), default: "7077")
         .help("The port to listen on; 0 chooses a free port.")
     static let accessToken = Option("access-token", .text("TOKEN"), secrecy: .hidden)
-        .help("What clients must know; required unless --host is a loopback address.")
+        .help("The token that clients must send; required unless --host is a loopback address.")
     static let keepCredentials = Option("keep-credentials", .flag)
-        .help("Let 'provision' add apps, and change none that exists.")
+        .help("Let 'provision' add apps, but not change an app that exists.")
 
     // web
     /// The same option for `web`.
     static let webHTTP = Option("http", .address, default: "127.0.0.1:9465").help("Address to serve the dashboard on.")
     static let password = Option("password", .text("TEXT"), secrecy: .hidden)
-        .help("The password that a browser must give; required unless --http is a loopback address.")
+        .help(
+            "The password to read the dashboard. On an address other than loopback, this, --operator-password-file or "
+                + "--trusted-proxy is required."
+        )
     static let operatorPassword = Option("operator-password", .text("TEXT"), secrecy: .hidden)
-        .help("The password that lets a browser change something, too: pause apps, cancel, requeue, send test pushes.")
+        .help("The password to read and to change things: pause apps, set limits, cancel, requeue, send test pushes.")
     static let localChanges = Option("local-changes", .flag)
-        .help("Let whoever is on this machine change something without a password. Only with a loopback address.")
+        .help("Let everyone on this machine change things without a password. Only with a loopback address.")
     static let trustedProxy = Option("trusted-proxy", .text("IP"), repeatable: true)
-        .help("The address of a proxy that knows its users and names them in --user-header; may be repeated.")
+        .help("The address of a proxy that authenticates users and names them in --user-header; may be repeated.")
     static let userHeader = Option("user-header", .text("NAME"), default: "X-Forwarded-User")
         .help("The header in which the trusted proxy names the user.")
     static let operators = Option("operator", .text("USER"), repeatable: true)
-        .help("A user of the trusted proxy who may change something; may be repeated; * is everybody.")
+        .help("A user of the trusted proxy who may change things; may be repeated; * means every user.")
     static let publicHost = Option("public-host", .text("NAME"), repeatable: true)
         .help(
-            "A name that people ask the trusted proxy for, which must pass it on; may be repeated. Required if the proxy is on this "
-                + "machine."
+            "A host name that users enter to reach the trusted proxy, which must pass it on; may be repeated. Required if the "
+                + "proxy is on this machine."
         )
     static let showContents = Option(
         "show-contents",
         .choice(ContentRight.allCases.map(\.rawValue)),
         default: ContentRight.nobody.rawValue
     )
-    .help("Who sees whole device tokens, of which others see both ends, and what messages say.")
+    .help("Who may see whole device tokens and the contents of messages; others see both ends of a token.")
 
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]

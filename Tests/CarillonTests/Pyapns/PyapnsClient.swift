@@ -25,7 +25,7 @@ struct PyapnsClient {
                 environment: ["DATABASE_URL": url],
                 in: folder
             )
-            let line = try await program.line(containing: "are answered", on: loop)
+            let line = try await program.line(containing: "Listening for calls", on: loop)
             let port = try #require(line.firstMatch(of: /"port":(\d+)/)).output.1
             try await body(PyapnsClient(port: try #require(UInt16(port))), program, loop)
             #expect(try await program.end(by: ending, on: loop) == .status(0), "\(program.said)")

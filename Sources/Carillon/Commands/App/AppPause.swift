@@ -17,7 +17,7 @@ extension Command {
 
     static let appResume = Command(
         "app resume",
-        summary: "Send again for an app that was paused.",
+        summary: "Resume sending for a paused app.",
         arguments: [Argument("NAME", "The app.")],
         options: [.database],
         run: { invocation in

@@ -4,11 +4,11 @@ import CarillonText
 extension Command {
     static let appRemove = Command(
         "app remove",
-        summary: "Remove an app that has nothing left to send, with its tokens.",
+        summary: "Remove an app that has nothing left to send, and its tokens.",
         discussion:
-            "Says what is deleted with the app, and asks before it does so; --yes agrees. An app with messages that "
-            + "wait or are in flight is not removed: wait until they are sent, or cancel them. An app that workers "
-            + "serve is not removed: pause it or stop them. Results and failures stay.",
+            "Says what is deleted with the app, and asks first; --yes agrees. An app with messages that wait or "
+            + "are in flight is not removed: wait until they are sent, or cancel them. An app that workers serve is "
+            + "not removed: pause the app or stop the workers. Results and failures remain.",
         arguments: [Argument("NAME", "The app.")],
         options: [.yes, .database],
         run: { invocation in

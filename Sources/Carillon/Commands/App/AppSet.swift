@@ -3,9 +3,10 @@ import CarillonPushQueue
 extension Command {
     static let appSet = Command(
         "app set",
-        summary: "Change the settings of an app; running workers follow within a second.",
-        discussion: "Changes the settings that are given and leaves the others. --clear removes a setting; "
-            + "--reap-bad-tokens=false turns that one off. 'carillon app show' shows all settings.",
+        summary: "Change the settings of an app; running workers apply them within a second.",
+        discussion:
+            "Changes only the settings that are given. --clear removes a setting; --reap-bad-tokens=false turns "
+            + "that one off. 'carillon app show' shows all settings.",
         arguments: [Argument("NAME", "The app.")],
         options: AppOptions.changes + [.database],
         examples: [

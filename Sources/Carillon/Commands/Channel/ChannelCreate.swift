@@ -7,10 +7,10 @@ extension Command {
         "channel create",
         summary: "Request a channel for Live Activities, wait until Apple has created it, and print its id.",
         discussion:
-            "REFERENCE is your own name of the channel; without one, a random one is chosen. A channel that exists "
-            + "already is not made again: its id is printed. With --wait 0s the command only requests it. Exits with 75 "
-            + "if it is not made in time; the request stays.",
-        arguments: [Argument("REFERENCE", required: false, "Your own name of the channel.")],
+            "REFERENCE is your own name for the channel; by default, it is random. If the channel exists, its id "
+            + "is printed and no other is created. With --wait 0s, the command only makes the request. Exits with "
+            + "75 when the channel was not created in time; the request remains.",
+        arguments: [Argument("REFERENCE", required: false, "Your own name for the channel.")],
         required: [.app],
         options: [.policy, .channelWait, .json, .database],
         examples: [
@@ -63,15 +63,16 @@ private struct ChannelCreate {
             switch row.state {
             case "ready": return row
             case "failed", "missing":
-                throw CommandError(.failed, "The channel \(reference) was not made. \(row.error ?? "")".asSentence)
+                throw CommandError(.failed, "The channel \(reference) was not created. \(row.error ?? "")".asSentence)
             default: if wait == .zero { return row }
             }
             guard MonotonicInstant.now < end else {
                 throw CommandError(
                     .tryAgain,
-                    "The channel \(reference) is requested, and not made yet."
+                    "The channel \(reference) is requested, but not created yet."
                         + (row.error.map { " The last attempt failed. \($0)" } ?? ""),
-                    hint: "Is a worker running, and is the app not paused? Run the command again to wait on."
+                    hint:
+                        "Check that a worker is running and that the app is not paused. Run the command again to keep waiting."
                 )
             }
             try await loop.sleep(for: .milliseconds(200))

@@ -3,7 +3,7 @@ import CarillonText
 extension Command {
     static let channelList = Command(
         "channel list",
-        summary: "List the channels that are recorded, and their state.",
+        summary: "List the recorded channels and their states.",
         options: [.app, .json, .database],
         examples: ["carillon channel list --app shop"],
         run: { invocation in

@@ -4,10 +4,11 @@ import CarillonPostgres
 extension Command {
     static let channelRemove = Command(
         "channel remove",
-        summary: "Request that a channel be removed, and wait until a worker has had Apple remove it.",
+        summary: "Request the removal of a channel, and wait until Apple has removed it.",
         discussion:
-            "What is published to the channel and not sent yet fails as ChannelNotRegistered. With --wait 0s the command "
-            + "only requests it. Exits with 75 if it is not removed in time; the request stays.",
+            "Messages to the channel that have not been sent fail as ChannelNotRegistered. With --wait 0s, the "
+            + "command only makes the request. Exits with 75 when the channel was not removed in time; the request "
+            + "remains.",
         arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
         required: [.app],
         options: [.channelWait, .yes, .database],
@@ -26,7 +27,7 @@ extension Command {
                     left.reference == row.reference
                 {
                     if wait == .zero {
-                        invocation.console.print("Requested that the channel \(row.reference) be removed.")
+                        invocation.console.print("Requested the removal of the channel \(row.reference).")
                         return .done
                     }
                     guard MonotonicInstant.now < end else {
@@ -34,7 +35,8 @@ extension Command {
                             .tryAgain,
                             "The channel \(row.reference) is not removed yet."
                                 + (left.error.map { " The last attempt failed. \($0)" } ?? ""),
-                            hint: "Is a worker running, and is the app not paused? Run the command again to wait on."
+                            hint:
+                                "Check that a worker is running and that the app is not paused. Run the command again to keep waiting."
                         )
                     }
                     try await loop.sleep(for: .milliseconds(200))

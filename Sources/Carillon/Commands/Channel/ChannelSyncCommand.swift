@@ -7,11 +7,12 @@ extension Command {
         "channel sync",
         summary: "Compare the recorded channels of an app with Apple's list.",
         discussion:
-            "A recorded channel that Apple no longer has becomes missing. A channel that Apple has and that is not recorded "
-            + "is unknown: a worker died before it could record it, or another database, a person or a program has made it; "
-            + "Apple does not tell. Those that a worker of this database is known to have made are removed. The others are "
-            + "listed; --remove-unknown removes those that were first seen a grace period ago. Use it only if nothing else "
-            + "makes channels for the app. Workers do the same once a day: see 'app set --remove-unknown-channels'.",
+            "A recorded channel that Apple no longer has becomes missing. A channel that Apple has but that is "
+            + "not recorded is unknown: a worker died before it could record the channel, or another database, a "
+            + "person or another program created it; Apple does not say which. Unknown channels that a worker of "
+            + "this database is known to have created are removed. The others are listed; --remove-unknown removes "
+            + "those that were first seen longer ago than --grace. Use it only if nothing else creates channels for "
+            + "the app. Workers do the same once a day: see 'app set --remove-unknown-channels'.",
         required: [.app],
         options: [.removeUnknown, .grace, .json, .database],
         examples: ["carillon channel sync --app shop", "carillon channel sync --app shop --remove-unknown --grace 2d"],

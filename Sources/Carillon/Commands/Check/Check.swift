@@ -7,11 +7,12 @@ extension Command {
         "check",
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
-            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, credentials and their topics, "
-            + "apps that are paused or held or whose pushes fail, and whether each gateway, and the channel service of apps with channels, can be reached and trusted. Prints a "
-            + "line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
-            + "0 when nothing failed, 78 when something must be changed, 69 when the database or a gateway cannot be "
-            + "reached, and 75 when a lock prevented a check.",
+            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, "
+            + "credentials and their topics, and apps that are paused or held or whose pushes fail. Also checks "
+            + "whether each gateway, and the channel service of apps with channels, is reachable and trusted. "
+            + "Prints a line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user "
+            + "that workers connect as. Exits with 0 when nothing failed, 78 when something must be changed, 69 "
+            + "when the database or a gateway cannot be reached, and 75 when a lock prevented a check.",
         options: [.json, .databases],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",

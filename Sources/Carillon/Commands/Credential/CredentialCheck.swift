@@ -4,7 +4,7 @@ extension Command {
     static let credentialCheck = Command(
         "credential check",
         summary: "Check the stored credentials, and say what is wrong with them.",
-        arguments: [Argument("NAME", required: false, "The credential; all of them if none is named.")],
+        arguments: [Argument("NAME", required: false, "The credential; by default, all of them.")],
         options: [.database],
         run: { invocation in
             let credentials = try await DatabaseScope.with(invocation) { connection, _ in

@@ -7,10 +7,11 @@ import CarillonText
 extension Command {
     static let credentialImport = Command(
         "credential import",
-        summary: "Store a certificate or signing key in the database, after a check.",
-        discussion: "The files are read once; workers read the database only. Importing under a name that exists "
-            + "replaces that credential, and running workers use the new one within seconds. If apps use the credential and "
-            + "the new certificate is not for their topics, the command asks first; --yes agrees.",
+        summary: "Check a certificate or signing key, and store it in the database.",
+        discussion:
+            "Reads the files once; workers read only the database. Importing under an existing name replaces that "
+            + "credential, and running workers use the new one within seconds. If apps use the credential and the "
+            + "new certificate does not cover their topics, the command asks first; --yes agrees.",
         arguments: [Argument("NAME", "The name to give to 'app add --credential'.")],
         required: [.file],
         options: [.key, .keyID, .teamID, .passphrase, .yes, .database],

@@ -6,11 +6,12 @@ import CarillonText
 extension Command {
     static let demo = Command(
         "demo",
-        summary: "Demonstrate Carillon on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
-        discussion: "Needs nothing running and leaves nothing behind. It enqueues pushes to a mix of good, dead and "
-            + "throttled tokens, sends them, runs the feedback pass, and compares what PostgreSQL records with what the "
-            + "gateway received. Exits with 0 when the two agree. With --web it leaves a dashboard running instead, with apps, "
-            + "traffic, failures and a broadcast to play with, until Ctrl-C.",
+        summary: "Demonstrate Carillon with a private PostgreSQL, a stand-in for APNs and two workers.",
+        discussion:
+            "Starts everything it needs and stops it at the end. It enqueues pushes to a mix of good, dead and "
+            + "throttled tokens, sends them, runs a feedback pass, and compares what PostgreSQL has recorded with "
+            + "what the gateway received. Exits with 0 when the two agree. With --web, it serves a dashboard with "
+            + "apps, traffic, failures and a broadcast to explore, until Ctrl-C.",
         options: [.messages, .json, .withWeb, .webAddress],
         examples: ["carillon demo", "carillon demo --messages 100000", "carillon demo --web"],
         run: { invocation in

@@ -7,13 +7,13 @@ import FoundationEssentials
 extension Command {
     static let tryOut = Command(
         "try",
-        summary: "Start a database, a stand-in for APNs, an app and a worker to try out from psql.",
+        summary: "Start a database, a stand-in for APNs, an app and a worker, to try Carillon from psql.",
         discussion:
-            "Needs nothing running and leaves nothing behind; Ctrl-C stops it. It prints an enqueue to paste into "
-            + "psql. Then it prints each push that the gateway receives, with answer, payload and unusual headers, "
-            + "and the state of each message. Tokens that begin with dead are answered 410, with bad 400, and with "
-            + "503 twice 503; --answer adds your own rules. When it is stopped, it waits two seconds for pushes in "
-            + "flight, and says what has not ended.",
+            "Starts everything it needs, and removes it after Ctrl-C. It prints a call of enqueue to paste into "
+            + "psql. Then it prints each push that the gateway receives, with its answer, payload and unusual "
+            + "headers, and the state of each message. Tokens that begin with dead are answered 410, those with bad "
+            + "400, and those with 503 twice 503; --answer adds your own rules. After Ctrl-C, it waits two seconds "
+            + "for pushes in flight, and prints what has not ended.",
         options: [.answer],
         examples: ["carillon try", "carillon try --answer 'aa=429:TooManyRequests*2'"],
         run: { invocation in

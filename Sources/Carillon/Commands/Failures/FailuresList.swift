@@ -4,7 +4,7 @@ import CarillonText
 extension Command {
     static let failuresList = Command(
         "failures list",
-        summary: "List the pushes that failed for good, the newest first.",
+        summary: "List the pushes that failed for good, newest first.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
             "carillon failures list --app shop --since 1h",

@@ -7,9 +7,10 @@ extension Command {
         "failures requeue",
         summary: "Enqueue failed pushes again, as new messages.",
         discussion:
-            "Without a filter all failures are requeued, and the command asks first. Dead tokens and expired pushes are never "
-            + "requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are requeued only "
-            + "with --include-delivered or --include-unknown. Failures are kept for the workers' --retention.",
+            "Without a filter, requeues all failures, and asks first. Dead tokens and expired pushes are never "
+            + "requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are "
+            + "requeued only with --include-delivered or --include-unknown. Failures are kept for the workers' "
+            + "--retention.",
         options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],
         examples: [
             "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",

@@ -6,14 +6,14 @@ import CarillonText
 extension Command {
     static let feedback = Command(
         "feedback",
-        summary: "Delete dead tokens: run one feedback pass, or each that is due.",
+        summary: "Delete dead tokens: run one feedback pass, or every pass that is due.",
         discussion:
-            "Deletes each token that Apple reported dead and that has not been registered since, in carillon.tokens "
-            + "and in the tables named by carillon.watch_tokens, in small transactions. For apps with a legacy "
-            + "feedback service, its list is read first. Workers run feedback passes by themselves, unless they run "
-            + "with --feedback-interval 0s or --once. With --once, one pass runs now; otherwise this command runs the "
-            + "fleet's passes when due, until SIGTERM. Exits with 1 when a list could not be read or a table could not "
-            + "be reaped, and with 75 when it was interrupted in a pass.",
+            "Deletes each token that Apple reported dead and that has not been registered since, from "
+            + "carillon.tokens and from the tables named by carillon.watch_tokens, in small transactions. For apps "
+            + "with a legacy feedback service, it reads their list first. Workers run feedback passes themselves, "
+            + "unless they run with --feedback-interval 0s or --once. With --once, one pass runs now; otherwise "
+            + "this command runs the fleet's passes when due, until SIGTERM. Exits with 1 when a list could not be "
+            + "read or tokens could not be deleted from a table, and with 75 when it was interrupted during a pass.",
         options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
@@ -117,12 +117,14 @@ private struct Feedback: Sendable {
                 "feedback": tally.handled, "errors": unread + tally.faults, "seconds": duration.roundedSeconds,
             ])
         } else {
-            let tokens = tally.total == 1 ? "1 token" : "\(tally.total.grouped) tokens"
+            let (tokens, rows) = (Counted.text(Int64(tally.total), "token"), Counted.text(Int64(tally.handled), "row"))
             let shares = apps.map { "\($0.key.visible): \($0.value.grouped)" }.joined(separator: ", ")
             console.print(
-                "Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))") by \(tally.handled.grouped) rows of feedback."
+                "Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))") by \(rows) of feedback."
             )
-            for fault in tally.faults { console.warn("A table could not be reaped. \(fault)".visible) }
+            for fault in tally.faults {
+                console.warn("Dead tokens could not be deleted from a table. \(fault)".visible)
+            }
         }
         return unread.isEmpty && tally.faults.isEmpty ? .done : .failed
     }

@@ -5,9 +5,9 @@ extension Command {
         "healthcheck",
         summary: "Ask a running worker whether it is ready, for container platforms.",
         discussion:
-            "Asks for /readyz at the address that the worker was given as --http. Exits with 0 when the worker is "
-            + "ready, 1 when it is not, and 69 when nothing answers.",
-        required: [.http.help("The address that the worker's --http names.")],
+            "Requests /readyz at the address that the worker's --http names. Exits with 0 when the worker is "
+            + "ready, 1 when it is not, and 69 when there is no answer.",
+        required: [.http.help("The address of the worker's --http.")],
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in
             guard let address = invocation.settings.address(.http) else { return .usage }

@@ -4,12 +4,12 @@ import CarillonText
 extension Command {
     static let messageCancel = Command(
         "message cancel",
-        summary: "Cancel the part of a message that is not sent yet.",
+        summary: "Cancel the pushes of a message that have not been sent.",
         discussion:
             "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not "
-            + "retried. Exits with 0 when something was cancelled or is in flight, and with 1 when nothing was left to "
-            + "cancel. The id of any of its jobs stands for the whole message. If several apps have messages with the "
-            + "id, --app names one; without it all are cancelled.",
+            + "retried. Exits with 0 when something was cancelled or is in flight, and with 1 when nothing was left "
+            + "to cancel. The id of any of its jobs cancels the whole message. Without --app, the id is cancelled "
+            + "in every app that has it.",
         arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
         options: [.app, .json, .database],
         run: { invocation in

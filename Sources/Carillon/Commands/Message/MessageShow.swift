@@ -4,11 +4,11 @@ import CarillonText
 extension Command {
     static let messageShow = Command(
         "message show",
-        summary: "Show the state of a message: what was sent, what failed, what waits, and why.",
+        summary: "Show the state of a message: which pushes were sent, failed or wait, and why.",
         discussion:
-            "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several messages. "
-            + "A message that was cut into several jobs is shown as one. Tokens that failed or still wait are listed, the "
-            + "first 1,000 of them. In an app with --keep-unique-ids, tokens that were sent are listed too.",
+            "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several "
+            + "messages. Shows a whole message, however many jobs it has. Lists tokens that failed or still wait, "
+            + "at most 1,000; in an app with --keep-unique-ids, also tokens that were sent.",
         arguments: [Argument("ID", required: false, "The id of the message or broadcast.")],
         options: [.reference, .app, .json, .database],
         examples: ["carillon message show 81724", "carillon message show --reference order-7 --json"],

@@ -8,7 +8,7 @@ extension Command {
         "migrate up",
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
-            "Several may run at once and share the work. If the schema is up to date, it does nothing.",
+            "If the schema is up to date, it does nothing. Several may run at the same time.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
@@ -35,9 +35,9 @@ extension Command {
 
     static let migrateDown = Command(
         "migrate down",
-        summary: "Undo the newest migration, or all above --to; --to 0 removes the schema.",
+        summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
-            "Says which rows are deleted, and asks before it does so; --yes agrees. Refuses while workers are alive.",
+            "Says which rows are deleted, and asks first; --yes agrees. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
             let told = { (migration: Migration) in invocation.console.print("Undid \(migration.title).") }
@@ -76,7 +76,7 @@ extension Command {
         let isolated =
             roles.isEmpty
             ? ""
-            : " \(Counted.list(roles)), held to an app by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
+            : " \(Counted.list(roles)), limited to an app by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
                 + "until 'carillon migrate up'."
         try Confirmation(invocation: invocation).obtain(
             "Undoing \(Counted.list(loss.migrations.map(\.title))) "

@@ -7,12 +7,13 @@ extension Command {
         "pyapns",
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
         discussion:
-            "For applications that call pyapns 0.4 today: they keep their client, and need no provisioning after a restart. "
-            + "'provision' adds an app with its certificate, or replaces the certificate by a newer one; 'notify' enqueues, and "
-            + "returns when that is committed; 'feedback' returns the dead tokens that it has not returned before. Workers "
-            + "send. Listens on this machine only, unless --host is given with an access token, which clients pass as a "
-            + "password (http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
-            + "cannot be reached at the start, and with 78 when the schema is missing or of another version.",
+            "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
+            + "restart. 'provision' adds an app with its certificate, or replaces the certificate by a newer one; "
+            + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
+            + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
+            + "--host names another address and there is an access token, which clients pass as a password "
+            + "(http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
+            + "cannot be reached at the start, and with 78 when the schema is missing or has another version.",
         options: [.host, .pyapnsPort, .accessToken, .keepCredentials, .database],
         examples: [
             "carillon pyapns --database postgresql://localhost/shop",
@@ -61,7 +62,7 @@ private struct Pyapns {
             }) {
                 try await Interruption.wait(on: loop) {
                     try server.start()
-                    log.info("The calls of pyapns clients are answered.", ["host": host, "port": server.port])
+                    log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
                 }
                 await server.drain(on: loop, within: Self.drainTimeout)
                 return .done

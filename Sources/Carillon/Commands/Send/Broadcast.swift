@@ -5,10 +5,11 @@ import CarillonText
 extension Command {
     static let broadcast = Command(
         "broadcast",
-        summary: "Enqueue a message to every registered token of an app; wait until it has ended.",
+        summary: "Enqueue a message to every registered token of an app, and wait until it ends.",
         discussion:
-            "Exits with 0 when every push has ended, sent or not, or when the app has no tokens. Exits with 75 when some pushes "
-            + "have not ended within --wait; they are still sent. 'carillon message cancel ID' cancels the rest.",
+            "Exits with 0 when every push has ended, sent or not, or when the app has no tokens. Exits with 75 "
+            + "when some pushes have not ended within --wait; these are still sent, and 'carillon message cancel "
+            + "ID' cancels them.",
         required: [.app],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [

@@ -9,7 +9,7 @@ extension Command {
         discussion:
             "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
             + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing. In an app with "
-            + "--keep-unique-ids, the apns-unique-id of each push is printed, which finds it in Apple's push console.",
+            + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -92,7 +92,7 @@ private struct Send {
             } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
                 throw CommandError(
                     .tryAgain,
-                    "Not enqueued in time, because somebody else holds a lock.",
+                    "Not enqueued in time, because another session holds a lock.",
                     hint: "Nothing is sent: run the command again when the lock is gone."
                 )
             }

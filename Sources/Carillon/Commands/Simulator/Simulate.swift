@@ -8,14 +8,14 @@ extension Command {
         "simulator",
         summary: "Run a stand-in for APNs that checks pushes like Apple.",
         discussion:
-            "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
-            + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts "
-            + "any client certificate, and provider tokens signed by any key, or only by the key in --file. With "
-            + "--channel-port, it also manages the channels of Live Activities; it takes broadcasts to them on --port. With "
-            + "--binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with certificates only. With "
-            + "--feedback-port, it is also the legacy feedback service: it sends the tokens of a topic that were "
-            + "answered with 410 once, to the first client with a certificate for the topic. SIGTERM ends it. Ends "
-            + "with 1 when the request log could not be written.",
+            "Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass "
+            + "it to 'app add --gateway-ca'. With --state, later starts have the same root certificate. Accepts any "
+            + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
+            + "--channel-port, it also manages the channels of Live Activities, and takes broadcasts to them on "
+            + "--port. With --binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with "
+            + "certificates only. With --feedback-port, it is also the legacy feedback service: it sends the tokens "
+            + "of a topic that were answered with 410 once, to the first client with a certificate for the topic. "
+            + "SIGTERM ends it. Exits with 1 when the request log could not be written.",
         options: [
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,
@@ -72,7 +72,7 @@ private struct Simulate {
                 throw CommandError(
                     .failed,
                     "Not all requests are in \(requestLog ?? "standard output"): it could not be written.",
-                    hint: "Is the disk full? Requests were answered all the same."
+                    hint: "Is the disk full? The requests were still answered."
                 )
             }
             return .done
@@ -82,7 +82,8 @@ private struct Simulate {
     /// Serves its counts as JSON under /stats, if --http was given.
     private func statisticsServer(of simulator: APNsSimulator) -> WebServer? {
         invocation.settings.address(.http).map { address in
-            let list = Route(.get, "/") { _ in Response(text: "GET /stats: what came and was answered, as JSON.\n") }
+            let list = Route(.get, "/") { _ in Response(text: "GET /stats: counts of requests and answers, as JSON.\n")
+            }
             let stats = Route(.get, "/stats") { _ in Response(json: await simulator.statistics().json) }
             return WebServer(host: address.host, port: address.port, routes: [list, stats])
         }

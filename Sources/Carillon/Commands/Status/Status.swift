@@ -5,9 +5,10 @@ import CarillonText
 extension Command {
     static let status = Command(
         "status",
-        summary: "Show what waits, what was sent and what failed for each app, and which workers are alive.",
-        discussion: "With --watch, repeats this until it is interrupted or its output is closed. When the database "
-            + "restarts, it reconnects.",
+        summary: "Show what waits, was sent and failed for each app, and which workers are alive.",
+        discussion:
+            "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
+            + "database restarts.",
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
         run: { invocation in

@@ -10,13 +10,14 @@ extension Command {
         summary: "Register the device tokens in a file for an app.",
         discussion:
             "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "
-            + "last_update, owner and kind, in any order; other columns are ignored. Without a header, each line is a "
-            + "token, optionally followed by last_update and owner. last_update is a time with its time zone, or "
-            + "seconds, milliseconds or microseconds since 1970; without it a token counts as registered now, so that "
-            + "no earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind says it for "
-            + "tokens whose line does not, and a new token without one is of kind device. A token that is registered already keeps the newer time. Of refused "
-            + "lines the first ten are listed; the rest is imported. It then exits with 1. When interrupted, it keeps "
-            + "what it has imported and exits with 75. It can be run again at any time.",
+            + "last_update, owner and kind, in any order; other columns are ignored. Without a header, each line is "
+            + "a token, optionally followed by last_update and owner. last_update is a time with a time zone, or "
+            + "seconds, milliseconds or microseconds since 1970. A token without it counts as registered now, so no "
+            + "earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind sets it for "
+            + "tokens without one, and a new token without either has the kind device. A token that is registered "
+            + "already keeps the newer time. The first ten refused lines are listed; all other lines are imported, "
+            + "and the command then exits with 1. If interrupted, it keeps what it has imported and exits with 75; "
+            + "you can run it again at any time.",
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
         options: [.kind, .rejects, .json, .database],

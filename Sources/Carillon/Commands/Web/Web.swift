@@ -5,14 +5,15 @@ extension Command {
         "web",
         summary: "Serve a dashboard: what waits, what was sent, what failed and why.",
         discussion:
-            "Pages for a browser, and the same as JSON for requests with 'Accept: application/json'. Reading takes a login with "
-            + "the role carillon_reader; a standby will do. Those who are let by --operator-password-file, --local-changes or "
-            + "--operator may pause apps, set limits, cancel, requeue and send test pushes, for which the login has the role "
-            + "carillon_operator, too; each change is recorded in carillon.audit. With that role, programs may POST /messages. "
-            + "Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It "
-            + "speaks HTTP without TLS: put a proxy in front of it if the network is not yours. It starts while the database "
-            + "cannot be reached, says so on each page, and connects again. With several databases, the first page lists them. SIGTERM "
-            + "ends it.",
+            "Serves pages for a browser, and the same as JSON for requests with 'Accept: application/json'. "
+            + "Reading needs a login with the role carillon_reader; a standby will do. People who are allowed by "
+            + "--operator-password-file, --local-changes or --operator can pause apps, set limits, cancel, requeue "
+            + "and send test pushes; for this, the login also needs the role carillon_operator, and carillon.audit "
+            + "records each change. With that role, programs can also enqueue by POST /messages. Listens on this "
+            + "machine only, unless --http names another address and there is a password or a trusted proxy. It "
+            + "speaks HTTP without TLS: on a network that others can read, put a proxy with TLS in front of it. "
+            + "While the database cannot be reached, each page says so, and the dashboard reconnects. With several "
+            + "databases, the first page lists them. SIGTERM ends it.",
         options: [.webHTTP] + WebAccess.rights + [.databases],
         examples: [
             "carillon web --database postgresql://localhost/shop",

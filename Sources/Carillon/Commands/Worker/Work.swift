@@ -7,15 +7,16 @@ import CarillonWeb
 extension Command {
     static let worker = Command(
         "worker",
-        summary: "Claim messages, send them and record their outcomes, until told to stop.",
+        summary: "Claim jobs, send their pushes and record the outcomes, until stopped.",
         discussion:
-            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to what "
-            + "it has sent, and settles them. A second signal ends it at once and leaves every unsent job claimable. "
-            + "Exits with 0 when all that was claimed is settled, 1 when lines of the log could not be written, 69 "
-            + "when the database cannot be reached at the start, 75 when it did not drain, and 78 when the schema is "
-            + "missing or of another version. With --once, it creates the channels that were requested, runs no feedback passes, and "
-            + "also exits with 69 or 78 when an app could not send. With several databases, the worker retries one that it cannot serve until "
-            + "it is stopped, and then exits with the status of that failure.",
+            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to "
+            + "what it has sent, and settles them. A second signal ends it at once and leaves every unsent job "
+            + "claimable. Exits with 0 when everything it claimed is settled, 1 when log lines could not be "
+            + "written, 69 when the database cannot be reached at the start, 75 when it did not drain, and 78 when "
+            + "the schema is missing or has another version. With --once, it creates the channels that were "
+            + "requested, runs no feedback passes, and also exits with 69 or 78 when an app could not send. With "
+            + "several databases, the worker retries one that it cannot serve until it is stopped, and then exits "
+            + "with the status of that failure.",
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
         ],
