@@ -1,5 +1,5 @@
 extension APNs {
-    /// Is told what connections do and what becomes of pushes, for logs and metrics: see ``HTTP2Configuration/observer``.
+    /// Receives events about connections and pushes, for logs and metrics: see ``HTTP2Configuration/observer``.
     ///
     /// Its methods are called on the thread that carries the connections, so they must return at once: count, or hand over to
     /// a stream. Each of them does nothing by default.

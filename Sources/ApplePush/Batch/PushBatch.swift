@@ -170,32 +170,32 @@ public struct PushBatch: Sendable {
 
 /// A batch push by push, for other backends.
 extension PushBatch {
-    /// The token of the push at that position.
+    /// The token of the push at this position.
     public func token(of position: Int) -> String {
         String(decoding: bytes[pushes[position].token.range], as: UTF8.self)
     }
 
-    /// Whether the token of the push at that position is not 1 to 256 bytes in hexadecimal: such a push is not sent.
+    /// Whether the token of the push at this position is not 1 to 256 bytes in hexadecimal: such a push is not sent.
     public func isMalformed(_ position: Int) -> Bool { pushes[position].isMalformed }
 
-    /// The identity of the push at that position.
+    /// The identity of the push at this position.
     public func id(of position: Int) -> PushID { pushes[position].id }
 
-    /// The payload of the push at that position.
+    /// The payload of the push at this position.
     public func payload(of position: Int) -> [UInt8] {
         Array(bytes[headings[Int(pushes[position].heading)].payload.range])
     }
 
-    /// The topic of the push at that position; nil: that of the certificate.
+    /// The topic of the push at this position; nil: that of the certificate.
     public func topic(of position: Int) -> String? { text(fields(of: position).topic) }
 
-    /// The collapse identifier of the push at that position.
+    /// The collapse identifier of the push at this position.
     public func collapseID(of position: Int) -> String? { text(fields(of: position).collapseID) }
 
-    /// The type of the push at that position.
+    /// The type of the push at this position.
     public func pushType(of position: Int) -> PushType { fields(of: position).pushType }
 
-    /// The priority of the push at that position.
+    /// The priority of the push at this position.
     public func priority(of position: Int) -> UInt8? { fields(of: position).priority }
 
     /// Until when Apple keeps trying, in seconds since 1970.

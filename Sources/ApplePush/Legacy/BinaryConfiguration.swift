@@ -55,7 +55,7 @@ public struct BinaryConfiguration: Sendable {
     /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
     /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.
     public var isSingleConnection = false
-    /// Is told what connections do and what becomes of pushes.
+    /// Receives events about connections and pushes.
     public var observer: (any APNs.Observer)?
 
     /// The values that fit a gateway like Apple's was.

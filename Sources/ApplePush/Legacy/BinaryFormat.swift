@@ -16,7 +16,7 @@ public enum BinaryFormat: UInt8, Sendable, CaseIterable {
 }
 
 extension BinaryFormat {
-    /// Appends the notification of the push at that position, and returns its length. Nil: the payload is too long for the
+    /// Appends the notification of the push at this position, and returns its length. Nil: the payload is too long for the
     /// format, and nothing is appended.
     func append(_ position: Int, of batch: PushBatch, identifier: UInt32, to output: inout [UInt8]) -> Int? {
         let push = batch.pushes[position]

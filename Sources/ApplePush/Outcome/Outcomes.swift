@@ -37,20 +37,20 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// The position after the last outcome.
     public var endIndex: Int { outcomes.count }
 
-    /// The outcome of the push at that position.
+    /// The outcome of the push at this position.
     public subscript(position: Int) -> Outcome {
         get { outcomes[position] }
         set { outcomes[position] = newValue }
     }
 
-    /// The header `apns-unique-id` of the answer to the push at that position: its identity in Apple's push console. Only the
+    /// The header `apns-unique-id` of the answer to the push at this position: its identity in Apple's push console. Only the
     /// sandbox sends it.
     public func uniqueID(at position: Int) -> PushID? { uniqueIDs.isEmpty ? nil : uniqueIDs[position] }
 
     /// Whether the gateway has sent the header with any answer.
     package var hasUniqueIDs: Bool { !uniqueIDs.isEmpty }
 
-    /// Notes the unique identity of the push at that position.
+    /// Notes the unique identity of the push at this position.
     public mutating func setUniqueID(_ id: PushID, at position: Int) { uniqueIDs[position] = id }
 
     /// The name of a reason: from the table, or as the gateway wrote it.
