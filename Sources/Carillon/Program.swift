@@ -68,7 +68,7 @@ struct Program {
         }
         return environment.keys.filter { $0.hasPrefix("CARILLON_") && !known.contains($0) }.sorted().map { name in
             let nearest = Suggestion.nearest(to: name, among: known).map { " Did you mean \($0)?" } ?? ""
-            return "The variable \(name) sets nothing.\(nearest)"
+            return "The variable \(name) has no effect.\(nearest)"
         }
     }
 

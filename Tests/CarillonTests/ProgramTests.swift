@@ -110,7 +110,7 @@ import Testing
             environment: ["CARILLON_MAX_IN_FLIHGT": "7", "CARILLON_PASSPHRASE_FILE": "x", "CARILLON_LEASE": "20s"]
         )
         #expect(run.status == 0)
-        #expect(run.errors.contains("CARILLON_MAX_IN_FLIHGT sets nothing. Did you mean CARILLON_MAX_IN_FLIGHT?"))
+        #expect(run.errors.contains("CARILLON_MAX_IN_FLIHGT has no effect. Did you mean CARILLON_MAX_IN_FLIGHT?"))
         #expect(!run.errors.contains("PASSPHRASE") && !run.errors.contains("LEASE"))
     }
 

@@ -92,7 +92,7 @@ extension APNs.Message {
         if members["event"] == "start", alert == nil {
             throw PushError(
                 .invalidMessage,
-                "An activity that starts needs an alert: APNs does not start it without one."
+                "The start of a Live Activity needs an alert: APNs does not start it without one."
             )
         }
         try self.init(

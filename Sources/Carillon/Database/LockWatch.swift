@@ -36,7 +36,7 @@ struct LockWatch: Sendable {
                 told = holders
                 invocation.console.note(
                     "Waiting for a lock, which \(Counted.list(holders)) \(holders.count == 1 ? "holds" : "hold"). "
-                        + "It goes on when the transaction there ends; Ctrl-C gives up."
+                        + "It continues when that transaction ends; Ctrl-C gives up."
                 )
             } catch {
                 // Errors are ignored: the command itself reports its outcome, and this is only a hint.

@@ -106,7 +106,7 @@ actor ServiceDatabase {
         throw CommandError(
             .tryAgain,
             "PostgreSQL is busy with earlier requests, so this one was not sent to it.",
-            hint: "Try again in a moment. In pg_stat_activity you see what the sessions of '\(application)' wait for."
+            hint: "Try again in a moment. pg_stat_activity shows what the sessions of '\(application)' are waiting for."
         )
     }
 

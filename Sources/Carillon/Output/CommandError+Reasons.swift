@@ -60,7 +60,7 @@ extension CommandError {
                 self.init(
                     .configuration,
                     "The database has no schema 'carillon' that fits this program: \(error.message.asSentence)",
-                    hint: "'carillon migrate status' tells more, 'carillon migrate up' mends it."
+                    hint: "'carillon migrate status' shows more, and 'carillon migrate up' fixes it."
                 )
             } else if state == SQLState.insufficientPrivilege {
                 self.init(

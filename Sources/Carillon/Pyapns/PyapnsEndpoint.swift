@@ -87,10 +87,10 @@ struct PyapnsEndpoint: Sendable {
         guard request.method == "POST" else { return nil }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
         guard ["text/xml", "application/xml"].contains(type) else {
-            return Self.refused(415, "A call has the content type text/xml.")
+            return Self.refused(415, "Send calls with the content type text/xml.")
         }
         guard (request.header("Content-Encoding") ?? "identity").lowercased() == "identity" else {
-            return Self.refused(415, "A call is sent as it is, without a content encoding such as gzip.")
+            return Self.refused(415, "Send calls without a content encoding such as gzip.")
         }
         return nil
     }

@@ -52,9 +52,9 @@ struct PyapnsService: Sendable {
         )
         let log = log.log.adding(["app": call.app])
         switch try await database.with(.small, { try await provisioning.run(on: $0) }) {
-        case .nothing: log.debug("An app was provisioned as it is.")
+        case .nothing: log.debug("An app was provisioned without a change.")
         case .kept(let terms, let reason):
-            log.write(.info, "An app was provisioned, and keeps what it has.", terms.fields + [("reason", reason)])
+            log.write(.info, "An app was provisioned, and keeps its credential.", terms.fields + [("reason", reason)])
         case .added(let terms): log.write(.info, "An app was added.", terms.fields)
         case .changed(let earlier, let terms):
             log.write(.info, "An app was changed.", terms.fields + earlier.fields.map { ("earlier_" + $0.0, $0.1) })

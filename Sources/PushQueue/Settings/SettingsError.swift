@@ -62,9 +62,9 @@ package struct SettingsError: CodedError {
         "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
         "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",
         "channels_app_exists": "The app has channels: remove them first with 'carillon channel remove'.",
-        "apps_gateway_ca_has_a_gateway": "A trust root is for a gateway of one's own: give its host:port too.",
-        "apps_max_rate_is_positive": "A rate is a number of pushes a second above 0.",
-        "apps_max_per_device_is_positive": "A device gets a number of background pushes an hour above 0.",
+        "apps_gateway_ca_has_a_gateway": "A gateway CA needs a gateway: give its host:port too.",
+        "apps_max_rate_is_positive": "The number of pushes a second must be above 0.",
+        "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",
     ]
 

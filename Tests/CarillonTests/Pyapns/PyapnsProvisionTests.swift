@@ -104,7 +104,7 @@ import Testing
                 for (line, parts) in [
                     ("An app was added.", [#""credential":"news","topic":"com.example.news","environment":"sandbox""#]),
                     ("An app was changed.", [#""earlier_credential":"news""#, #""earlier_expires":"#]),
-                    ("keeps what it has", ["its certificate is valid for longer"]),
+                    ("keeps its credential", ["its certificate is valid for longer"]),
                 ] {
                     let said = try await program.line(containing: line, on: loop)
                     #expect(parts.allSatisfy { said.contains($0) }, "\(said)")

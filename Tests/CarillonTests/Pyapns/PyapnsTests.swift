@@ -128,7 +128,7 @@ import Testing
         (
             "notify",
             ["shop", "aa", PyapnsClient.structure(["at": "<dateTime.iso8601>20261124T00:10:04</dateTime.iso8601>"])],
-            8002, "a date, which JSON cannot hold"
+            8002, "a date, which JSON cannot represent"
         ),
         (
             "notify", ["shop", "aa", PyapnsClient.hello(String(repeating: "x", count: 5000))], 8002,

@@ -55,7 +55,9 @@ import Testing
                     let silent = scene.record.requests
                     try await scene.leasesRanOut(ago: Fleet.lease * 2 + .seconds(1))
                     #expect(scene.record.requests == silent)
-                    if Board.isFull { try await worker.says("The database is lost", within: .seconds(12)) }
+                    if Board.isFull {
+                        try await worker.says("The connection to the database was lost", within: .seconds(12))
+                    }
                     await proxy.closeBlackHole()
                     try await scene.goesOn(within: .seconds(40))
                 }
@@ -75,7 +77,7 @@ import Testing
                 try await scene.enqueue(Board.sized(3000, full: 20_000))
                 try await scene.drained(within: .seconds(180))
                 try await scene.livesOn(worker, for: Fleet.lease * 2)
-                #expect(worker.lines(containing: "Others took this worker for dead").isEmpty)
+                #expect(worker.lines(containing: "considered this worker dead").isEmpty)
                 try await scene.finish()
             }
         }

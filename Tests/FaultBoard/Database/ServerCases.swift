@@ -59,7 +59,7 @@ import Testing
                 // As if it had become a standby: open sessions stay, and refuse writes.
                 try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
                 try await scene.client.run("SELECT pg_reload_conf()")
-                try await worker.says("The database is lost")
+                try await worker.says("The connection to the database was lost")
                 try await scene.eventually("the worker was not ready", within: .seconds(5)) { await !worker.isReady() }
                 // Each wait is up to twice as long as the one before.
                 #expect(try await worker.metric("carillon_database_errors_total", restsFor: .milliseconds(500)) <= 12)

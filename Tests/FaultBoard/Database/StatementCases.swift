@@ -36,7 +36,7 @@ import Testing
                 try await scene.enqueue(500)
                 try await scene.requests(before + 100, within: .seconds(20))
             }
-            #expect(worker.lines(containing: "took this worker for dead").isEmpty)
+            #expect(worker.lines(containing: "considered this worker dead").isEmpty)
             try await scene.finish()
         }
     }

@@ -28,7 +28,7 @@ import Testing
             try await scene.client.run("SELECT pg_reload_conf()")
             let url = ["DATABASE_URL": scene.cluster.url()]
             try await scene.loop.eventually("the setting is read") {
-                try await ProgramRun.run(["check"], environment: url).output.contains("takes no writes")
+                try await ProgramRun.run(["check"], environment: url).output.contains("accepts no writes")
             }
             let check = try await ProgramRun.run(["check"], environment: url)
             #expect(check.output.contains("ok       credential") && check.output.contains("ok       gateway"))

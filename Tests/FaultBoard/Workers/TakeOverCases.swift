@@ -18,7 +18,7 @@ import Testing
 
     private static func nobodyWasTakenForDead(in scene: Scene) {
         for worker in scene.fleet.all {
-            #expect(worker.lines(containing: "took this worker for dead").isEmpty, "\(worker.name)")
+            #expect(worker.lines(containing: "considered this worker dead").isEmpty, "\(worker.name)")
             #expect(worker.lines(containing: "Took over the jobs").isEmpty, "\(worker.name)")
         }
     }

@@ -48,7 +48,7 @@ import Testing
                 ("x", { $0.gateway = "localhost" }, .invalid, "host:port"),
                 ("x", { $0.gateway = "http://localhost:1" }, .invalid, "host:port"),
                 ("x", { $0.feedbackGateway = ":1" }, .invalid, "host:port"),
-                ("x", { $0.gatewayCA = "PEM" }, .invalid, "gateway of one's own"),
+                ("x", { $0.gatewayCA = "PEM" }, .invalid, "A gateway CA needs a gateway"),
                 ("x", { $0.maxRate = 0 }, .invalid, "above 0"),
                 ("x", { $0.maxAttempts = 0 }, .invalid, "at least one attempt"),
                 (

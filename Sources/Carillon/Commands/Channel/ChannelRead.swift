@@ -23,7 +23,7 @@ extension Command {
                 let id = row?.channel ?? invocation.name
                 return try await ChannelService.with(app, on: connection) { service in
                     guard case .found(let policy) = try await service.ask(.read(ChannelID(id))) else {
-                        throw CommandError(.failed, "Apple's answer says nothing of the channel.")
+                        throw CommandError(.failed, "Apple's answer does not describe the channel.")
                     }
                     return (id, policy)
                 }

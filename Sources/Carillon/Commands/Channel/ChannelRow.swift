@@ -44,7 +44,7 @@ struct ChannelRow: RowReadable, JSONConvertible {
             throw CommandError(
                 .failed,
                 "The app \(app) has no channel \(key).",
-                hint: "'carillon channel list --app \(app)' lists them, 'carillon channel create' makes one."
+                hint: "'carillon channel list --app \(app)' lists them, 'carillon channel create' creates one."
             )
         }
         return row

@@ -61,7 +61,7 @@ struct ChannelChecks {
         return .warning(
             "channels",
             "The channel '\(reference)'\(others) of the app \(app.name) cannot be published to\(reason)".asSentence,
-            remedy: "Mend that, and request it again; 'carillon channel list --app \(app.name)' has all of them."
+            remedy: "Fix that, and request it again; 'carillon channel list --app \(app.name)' lists all of them."
         )
     }
 

@@ -48,7 +48,7 @@ struct CredentialChecks {
             .failed(
                 "credential",
                 text,
-                remedy: "Import one that APNs takes: 'carillon credential import \(credential.name)'."
+                remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name)'."
             )
         case "expiring": .warning("credential", text + " It expires soon.", remedy: renewal)
         case "expired" where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)

@@ -47,7 +47,7 @@ struct DatabaseChecks {
             guard takesWrites else {
                 return .warning(
                     "database",
-                    "\(name) answers, but takes no writes from this user: workers wait for a server that does.",
+                    "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
                     remedy: "Add the primary to the URL, or let the user write: default_transaction_read_only is on."
                 )
             }
@@ -102,7 +102,7 @@ struct DatabaseChecks {
             (message: try rows.stringIfPresent(0, 0), command: try rows.stringIfPresent(0, 1))
         }
         guard let message = danger.message else {
-            return .ok("reaper", "Triggers of watched tables run with the rights of carillon_reaper, and no other.")
+            return .ok("reaper", "Triggers of watched tables run with the rights of carillon_reaper only.")
         }
         return .failed(
             "reaper",
@@ -120,7 +120,7 @@ struct DatabaseChecks {
         if let first = holes.first {
             return .failed(
                 "isolation",
-                "Roles that are held to an app (\(Counted.list(first.roles))) are not kept from other apps: \(first.hole)"
+                "Roles that are limited to an app (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
             )
@@ -128,10 +128,10 @@ struct DatabaseChecks {
         let gone = try await connection.query(CheckStatements.isolation) { rows in
             try rows.indices.map { row in (app: try rows.string(row, 0), command: try rows.string(row, 1)) }
         }
-        guard let first = gone.first else { return .ok("isolation", "Every role that is held to an app exists.") }
+        guard let first = gone.first else { return .ok("isolation", "Every role that is limited to an app exists.") }
         return .warning(
             "isolation",
-            "A role that was held to the app \(first.app) was dropped"
+            "A role that was limited to the app \(first.app) was dropped"
                 + (gone.count > 1 ? ", and \(gone.count - 1) more" : "") + ": row security stays on for it.",
             remedy: "Have the schema's owner run \(first.command)."
         )

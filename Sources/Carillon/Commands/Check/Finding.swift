@@ -34,8 +34,8 @@ struct Finding: Sendable, JSONConvertible {
         if let error = error as? PostgresError, error.sqlState == SQLState.lockNotAvailable {
             return .failed(
                 subject,
-                "A lock that somebody else holds kept this from being looked at: \(error.message).",
-                remedy: "Check again when it is gone; the line 'locks' names who has held one for long.",
+                "A lock that another session holds prevented this check: \(error.message).",
+                remedy: "Check again when it is gone; the line 'locks' names sessions that have held one for long.",
                 .tryAgain
             )
         }

@@ -20,7 +20,8 @@ struct LockCheck {
         return .warning(
             "locks",
             (first.sentence + others).asSentence,
-            remedy: "Workers go on with other apps meanwhile. End the transaction where it was begun, or by \(end)."
+            remedy:
+                "Meanwhile, workers continue with other apps. End the transaction where it was started, or by \(end)."
         )
     }
 }

@@ -18,7 +18,7 @@ struct MaintenanceCheck {
                 "The maintenance step '\(step.name)'\(more) fails: \(step.lastError ?? "no error was recorded")"
                     .asSentence,
                 remedy:
-                    "Fix that. Workers try again within 5 minutes, CALL carillon.maintain() at once; the view "
+                    "Fix that. Workers try again within 5 minutes; CALL carillon.maintain() tries at once. The view "
                     + "carillon.maintenance shows the state of each step."
             )
         }
@@ -26,10 +26,11 @@ struct MaintenanceCheck {
             return .warning(
                 "history",
                 "\(Counted.text(partition.rows, "row")) of carillon.\(partition.table) "
-                    + "\(partition.rows == 1 ? "lies" : "lie") in its default partition, because there was none for its day.",
+                    + "\(partition.rows == 1 ? "lies" : "lie") in its default partition, because no partition "
+                    + "existed for its day.",
                 remedy:
-                    "Workers move today's rows within the hour, CALL carillon.maintain() at once; rows of other days are deleted "
-                    + "after the retention."
+                    "Workers move today's rows within the hour; CALL carillon.maintain() moves them at once. Rows "
+                    + "of other days are deleted after the retention."
             )
         }
         let oldest = status.steps.map(\.secondsSinceSuccess).max() ?? 0

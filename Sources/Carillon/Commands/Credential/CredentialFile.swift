@@ -35,7 +35,7 @@ struct CredentialFile {
 
     private func bundle() throws -> CredentialText {
         try refuseKeyID(for: "a .p12")
-        if keyPath != nil { throw UsageError("--key does not go with a .p12: the key is inside.") }
+        if keyPath != nil { throw UsageError("--key cannot be combined with a .p12, which contains its key.") }
         let (certificate, privateKey) = try PKCS12.open(bytes, passphrase: Array((passphrase ?? "").utf8))
         // The strings are decrypted, so the passphrase is no longer needed.
         return CredentialText(certificate: certificate, privateKey: privateKey)

@@ -25,7 +25,10 @@ struct FeedbackListReader: Sendable {
         } catch {
             // In a task of its own, because a cancelled command must still do it.
             if lists.isUnderWay {
-                log.error("The database is lost; the dead tokens that were read wait for it.", ["error": "\(error)"])
+                log.error(
+                    "The connection to the database was lost; the dead tokens that were read wait for it.",
+                    ["error": "\(error)"]
+                )
                 let begun = lists
                 lists = await Task { await finish(begun, by: backend, loop) }.value
             }

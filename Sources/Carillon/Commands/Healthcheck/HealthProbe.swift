@@ -46,8 +46,8 @@ struct HealthProbe {
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
             throw CommandError(
                 .failed,
-                "What answers at \(address) is no worker.",
-                hint: "Check --http; it is the address that 'carillon worker --http' was given."
+                "The server at \(address) is not a worker.",
+                hint: "Check --http: it is the address that was passed to 'carillon worker --http'."
             )
         }
         let body = text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""

@@ -20,7 +20,9 @@ struct FeedbackLog: Sendable {
 
     /// A pass that found nothing is logged at the lowest level.
     func tell(_ tally: FeedbackTally, in duration: Duration) {
-        for fault in tally.faults { log.error("A watched table could not be reaped.", ["error": fault]) }
+        for fault in tally.faults {
+            log.error("Dead tokens could not be deleted from a watched table.", ["error": fault])
+        }
         let fields: KeyValuePairs<String, any JSONConvertible> = [
             "reaped": tally.total,
             "by_app": JSONValue(tally.deleted),

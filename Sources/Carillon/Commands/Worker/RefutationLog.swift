@@ -7,7 +7,7 @@ struct RefutationLog: APNs.Observer {
     func connectionEnded(_ end: APNs.EndedConnection) {
         guard end.refuted > 0 else { return }
         log.error(
-            "A binary gateway said too late that it had not accepted pushes: they count as sent, and may not have arrived.",
+            "A binary gateway refused pushes too late: they count as sent, but may not have arrived.",
             [
                 "gateway": end.gateway.description, "pushes": end.refuted, "error": end.error?.message,
                 "remedy":

@@ -8,12 +8,15 @@ struct WorkerLog: Sendable {
         case .started(let worker):
             log.info("The worker has started.", ["worker": worker, "version": Program.version])
         case .databaseLost(let reason):
-            log.warning("The database is lost; what was sent will be settled when it is back.", ["reason": reason])
+            log.warning(
+                "The connection to the database was lost; pushes that were sent will be settled when it is back.",
+                ["reason": reason]
+            )
         case .databaseAway(let error, suppressed: 0):
-            log.warning("The database cannot be reached, and is tried again.", ["error": error])
+            log.warning("The database cannot be reached; trying again.", ["error": error])
         case .databaseAway(let error, let suppressed):
             log.warning(
-                "The database still cannot be reached, and is tried again.",
+                "The database still cannot be reached; trying again.",
                 ["error": error, "more_since_last": suppressed]
             )
         case .databaseBack:
@@ -27,16 +30,16 @@ struct WorkerLog: Sendable {
             )
         case .lockMet(let error, let suppressed, let holders):
             log.warning(
-                "A statement met a lock that somebody else holds, and will be tried again.",
+                "A statement met a lock that another session holds, and will be tried again.",
                 ["error": error, "more_since_last": suppressed, "held_by": holders.map(\.sentence)]
             )
         case .leaseLost(let worker):
             log.warning(
-                "Others took this worker for dead and took over its jobs; it goes on under another number.",
+                "Other workers considered this worker dead and took over its jobs; it continues with another id.",
                 ["worker": worker]
             )
         case .stale(let claim):
-            log.warning("The outcome of a claim came too late to be written.", ["claim": claim])
+            log.warning("The outcome of a claim came too late to be recorded.", ["claim": claim])
         case .unrecorded(let app, let message, let error, let isWritten):
             log.error(
                 isWritten
@@ -51,8 +54,9 @@ struct WorkerLog: Sendable {
                 [
                     "app": app, "message": message, "error": error,
                     "remedy":
-                        "Remove the trigger or constraint that somebody added to carillon.inflight or carillon.unfinished, or "
-                        + "grant again what was revoked ('carillon check' lists that), while this worker runs.",
+                        "While this worker runs, remove the trigger or constraint that was added to "
+                        + "carillon.inflight or carillon.unfinished, or grant the rights that were revoked "
+                        + "('carillon check' lists them).",
                 ]
             )
         case .tookOver(let workers, claims: 0, jobs: _):
@@ -64,7 +68,7 @@ struct WorkerLog: Sendable {
             )
         case .split(let app, let message, let parts):
             log.info(
-                "A message had more tokens than may be in flight, and was cut into parts.",
+                "A job had more tokens than may be in flight, and was split.",
                 ["app_id": app, "message": message, "parts": parts]
             )
         case .credentialExpires(let name, let days) where days < 0:
@@ -98,10 +102,10 @@ struct WorkerLog: Sendable {
         case .maintained:
             log.debug("Maintenance has succeeded.")
         case .maintenanceFailed(let step, let error, holders: []):
-            log.warning("A step of maintenance failed and will be tried again.", ["step": step, "error": error])
+            log.warning("A maintenance step failed and will be tried again.", ["step": step, "error": error])
         case .maintenanceFailed(let step, let error, let holders):
             log.warning(
-                "A step of maintenance failed, for it met a lock that somebody else holds, and will be tried again.",
+                "A maintenance step failed on a lock that another session holds, and will be tried again.",
                 ["step": step, "error": error, "held_by": holders.map(\.sentence)]
             )
         case .feedbackRead(let report):
@@ -117,18 +121,18 @@ struct WorkerLog: Sendable {
             log.info("Apple has made a channel.", ["app_id": app, "reference": reference, "channel": channel])
         case .channelMadeTooLate(let app, let reference, let channel):
             log.warning(
-                "Apple has made a channel after another worker had taken the request over: it will be removed.",
+                "Apple created a channel after another worker had taken over the request; it will be removed.",
                 ["app_id": app, "reference": reference, "channel": channel]
             )
         case .channelsNotCompared(let app, let error):
             log.warning(
-                "The channels of an app could not be compared with Apple's list; that is tried again in a day.",
+                "The channels of an app could not be compared with Apple's list; the next attempt is in a day.",
                 ["app_id": app, "error": error]
             )
         case .channelFailed(let app, let reference, let error, let isFinal):
             log.warning(
                 isFinal
-                    ? "A channel cannot be made: mend the cause and request it again."
+                    ? "A channel cannot be created: fix the cause and request it again."
                     : "A request about a channel failed and will be repeated.",
                 ["app_id": app, "reference": reference, "error": error]
             )

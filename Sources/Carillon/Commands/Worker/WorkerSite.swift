@@ -88,7 +88,7 @@ final class WorkerSite: Sendable {
                     log.error("This database could not be served.", fields)
                     return .failed(error.status)
                 }
-                log.error("This database cannot be served yet, and is tried again.", fields)
+                log.error("This database cannot be served yet; trying again.", fields)
                 await rest(wait * Double.random(in: 0.5...1))
                 if isStopping { return .failed(error.status) }
                 wait = min(wait * 2, .seconds(15))

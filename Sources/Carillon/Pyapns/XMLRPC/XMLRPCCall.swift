@@ -11,7 +11,7 @@ struct XMLRPCCall: Equatable, Sendable {
             var reader = try Reader(document)
             (method, parameters) = try reader.call()
         } catch {
-            throw XMLRPCFault(.refused, "This is no XML-RPC call: \(error.reason) (at byte \(error.place)).")
+            throw XMLRPCFault(.refused, "This is not an XML-RPC call: \(error.reason) (at byte \(error.place)).")
         }
     }
 }

@@ -18,7 +18,10 @@ extension XMLRPCValue {
             for member in members { json.append((member.name, try member.value.json())) }
             return .object(json)
         case .dateTime, .base64:
-            throw XMLRPCFault(.refused, "A notification holds \(kind), which JSON cannot hold: pass it as a string.")
+            throw XMLRPCFault(
+                .refused,
+                "A notification contains \(kind), which JSON cannot represent: pass it as a string."
+            )
         }
     }
 }

@@ -93,7 +93,7 @@ import Testing
             )
             let check = try await shop.run("check")
             #expect(check.status == 0, "\(check.output)")
-            #expect(check.output.contains("takes no writes from this user"))
+            #expect(check.output.contains("accepts no writes from this user"))
             for line in ["ok       credential", "ok       plans", "ok       gateway"] {
                 #expect(check.output.contains(line), "\(line)\n\(check.output)")
             }
@@ -217,7 +217,10 @@ import Testing
             // The worker says so too, deletes nothing there, and sends all the same.
             try await TestLoop.with { loop in
                 let worker = try shop.start("worker", "--feedback-interval", "1s")
-                let warning = try await worker.line(containing: "A watched table could not be reaped", on: loop)
+                let warning = try await worker.line(
+                    containing: "Dead tokens could not be deleted from a watched table",
+                    on: loop
+                )
                 #expect(warning.contains("Have a superuser run: "), "\(warning)")
                 try await shop.enqueue(1)
                 try await loop.eventually("the push is sent") {

@@ -30,7 +30,7 @@ import Testing
                 try await shop.enqueue(3)
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
-                    let line = try await worker.line(containing: "met a lock that somebody else holds", on: loop)
+                    let line = try await worker.line(containing: "met a lock that another session holds", on: loop)
                     let holder = "process \(pid) \(Self.nightly) has locked carillon.results"
                     #expect(line.contains(#""level":"warning""#) && line.contains("statement settle"), "\(line)")
                     #expect(line.contains(holder), "\(line)")
@@ -52,7 +52,7 @@ import Testing
             try await Self.holding(lock, in: shop) { pid, other in
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
-                    let line = try await worker.line(containing: "met a lock that somebody else holds", on: loop)
+                    let line = try await worker.line(containing: "met a lock that another session holds", on: loop)
                     #expect(line.contains("process \(pid) (nightly, "), "\(line)")
                     #expect(line.contains("may have locked rows of carillon.certificates"), "\(line)")
                     try await other.script("COMMIT")
@@ -67,8 +67,8 @@ import Testing
             try await Self.holding("LOCK TABLE carillon.cancelled IN SHARE MODE", in: shop) { pid, _ in
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
-                    let line = try await worker.line(containing: "A step of maintenance", on: loop)
-                    #expect(line.contains("met a lock that somebody else holds"), "\(line)")
+                    let line = try await worker.line(containing: "A maintenance step", on: loop)
+                    #expect(line.contains("failed on a lock that another session holds"), "\(line)")
                     #expect(line.contains(#""step":"delete cancelled""#), "\(line)")
                     #expect(line.contains("process \(pid) \(Self.nightly) has locked carillon.cancelled"), "\(line)")
                     #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))

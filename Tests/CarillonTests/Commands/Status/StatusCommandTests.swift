@@ -43,7 +43,7 @@ import Testing
                 try await shop.database.connection.script("UPDATE carillon.workers SET started_at = now()")
                 let before = try await shop.database.number(began)
                 try await shop.database.connection.script("DELETE FROM carillon.workers")
-                let second = try await worker.line(containing: "under another number", on: loop)
+                let second = try await worker.line(containing: "with another id", on: loop)
                 #expect(second.contains("\"worker\":"))
                 // It is the worker that knows how long it has run: the row of its first number is gone.
                 #expect(try await shop.database.number(began) < before)

@@ -19,13 +19,15 @@ extension WebAccess {
             }
         }
         if let password, password == operatorPassword {
-            throw UsageError("The two passwords are one: readers could change everything. Make another for operators.")
+            throw UsageError(
+                "Both passwords are the same, so readers could change everything: choose another one for operators."
+            )
         }
         var proxies: Set<String> = []
         for text in settings.texts(.trustedProxy) {
             guard let address = ProxyTrust.address(text) else {
                 throw UsageError(
-                    "--trusted-proxy takes a numeric address, such as 10.0.0.2 or fd00::2, and '\(text)' is none."
+                    "--trusted-proxy takes a numeric address, such as 10.0.0.2 or fd00::2, not '\(text)'."
                 )
             }
             proxies.insert(address)
@@ -50,8 +52,9 @@ extension WebAccess {
         let hosts = try Self.publicHosts(settings)
         if hosts.isEmpty, let local = proxies.sorted().first(where: Address.isLoopback) {
             throw UsageError(
-                "With --trusted-proxy \(local), a page of any site could reach the dashboard through a browser on this machine, and "
-                    + "name a user itself: add the name that people ask the proxy for, such as --public-host dashboard.example.org."
+                "With --trusted-proxy \(local), any web page that is opened on this machine could reach the "
+                    + "dashboard and name a user itself: add the host name under which users reach the proxy, such "
+                    + "as --public-host dashboard.example.org."
             )
         }
         self.init(
@@ -78,8 +81,8 @@ extension WebAccess {
         for text in settings.texts(.publicHost) {
             guard let host = HostName.given(text) else {
                 throw UsageError(
-                    "--public-host takes a name without a scheme, a port and a path, such as dashboard.example.org, and '\(text)' "
-                        + "is none."
+                    "--public-host takes a name without a scheme, a port and a path, such as dashboard.example.org, "
+                        + "not '\(text)'."
                 )
             }
             hosts.insert(host)

@@ -128,7 +128,8 @@ final class WebAccess: Sendable {
     private func remedy(for name: String?, isOfProxy: Bool) -> String {
         if isOfProxy, let name {
             return
-                "The trusted proxy names you '\(name)'. 'carillon web' lets those users change something that --operator names."
+                "The trusted proxy names you '\(name)'. 'carillon web' lets only the users that --operator names "
+                + "change things."
         }
         if rules.operatorPassword != nil { return "Log in with the operators' password." }
         return "Whoever starts 'carillon web' says who may: with --operator-password-file, "
