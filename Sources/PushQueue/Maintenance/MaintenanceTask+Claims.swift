@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 
 extension MaintenanceTask {
@@ -7,8 +6,10 @@ extension MaintenanceTask {
         name: .orphans,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { worker, connection throws(PostgresError) in try await worker.hasOrphans(connection) },
-            { worker, connection throws(PostgresError) in _ = try await worker.takeOver(from: nil, on: connection) }
+            ifDue: { context, connection throws(PostgresError) in try await context.lease.hasOrphans(connection) },
+            { context, connection throws(PostgresError) in
+                try await context.lease.takeOver(from: nil, on: connection)
+            }
         )
     )
 
@@ -17,28 +18,21 @@ extension MaintenanceTask {
         name: .strays,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { worker, connection throws(PostgresError) in try await worker.findStrays(on: connection) },
-            { worker, connection throws(PostgresError) in try await worker.releaseStrays(on: connection) }
+            ifDue: { context, connection throws(PostgresError) in
+                try await context.lease.findStrays(on: connection)
+            },
+            { context, connection throws(PostgresError) in try await context.lease.releaseStrays(on: connection) }
         )
     )
-}
 
-extension Worker {
-    fileprivate func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        let strays = try await strays(on: connection)
-        core.event { $0.foundStrays(strays, at: .now) }
-        return !core.state.strays.lost.isEmpty
-    }
-
-    fileprivate func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in core.state.strays.lost {
-            do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.id))
-            } catch {
-                // One claim whose release is rejected does not stop the others.
-                guard error.code == .server else { throw error }
-                database.logError(error)
-            }
+    /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
+    static let sweep = MaintenanceTask(
+        name: .sweep,
+        wait: { $0.sweepWait },
+        means: .own(ifDue: { context, _ in context.core.state.mustSweep }) {
+            context,
+            connection throws(PostgresError) in
+            try await context.lookout.sweep(on: connection)
         }
-    }
+    )
 }

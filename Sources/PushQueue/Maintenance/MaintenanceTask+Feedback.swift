@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonIO
 import CarillonPostgres
 
@@ -7,8 +6,12 @@ extension MaintenanceTask {
     static let feedback = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackWait() },
-        means: .fleet(.feedback, every: { $0.feedbackInterval }) { worker, connection throws(PostgresError) in
-            try await worker.runFeedback(on: connection)
+        means: .fleet(.feedback, every: { $0.feedbackInterval }) { context, connection throws(PostgresError) in
+            try await context.feedback.read(on: connection)
+            let began = MonotonicInstant.now
+            var pass = FeedbackPass()
+            defer { context.ledger.log(.reaped(pass.tally, in: .now - began)) }
+            try await pass.run(on: connection, context.core.loop, whileTrue: { context.core.goesOn })
         }
     )
 
@@ -16,36 +19,10 @@ extension MaintenanceTask {
     static let feedbackLists = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackListWait },
-        means: .own(ifDue: { worker, _ in worker.feedbackLists != nil }) { worker, connection throws(PostgresError) in
-            try await worker.readLists(on: connection)
+        means: .own(ifDue: { context, _ in context.feedback.wasInterrupted }) {
+            context,
+            connection throws(PostgresError) in
+            try await context.feedback.read(on: connection)
         }
     )
-}
-
-extension Worker {
-    fileprivate func runFeedback(on connection: PostgresConnection) async throws(PostgresError) {
-        try await readLists(on: connection)
-        let began = MonotonicInstant.now
-        var pass = FeedbackPass()
-        defer { ledger.log(.reaped(pass.tally, in: .now - began)) }
-        try await pass.run(on: connection, core.loop, whileTrue: { core.goesOn })
-    }
-
-    /// Reads the legacy feedback lists.
-    fileprivate func readLists(on connection: PostgresConnection) async throws(PostgresError) {
-        var lists: FeedbackLists
-        if let begun = feedbackLists.take() {
-            lists = begun
-        } else {
-            lists = try await FeedbackLists(of: nil, on: connection)
-        }
-        defer {
-            for summary in lists.takeSummaries() { ledger.log(.feedbackRead(summary)) }
-            if lists.isUnderWay { feedbackLists = lists }
-            core.event { $0.isReadingFeedback = lists.isUnderWay }
-            core.dispatchBell.ring()
-        }
-        core.event { $0.isReadingFeedback = true }
-        try await lists.goOn(by: backend, on: connection, whileTrue: { core.goesOn })
-    }
 }

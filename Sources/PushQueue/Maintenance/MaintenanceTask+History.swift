@@ -5,15 +5,15 @@ extension MaintenanceTask {
     static let history = MaintenanceTask(
         name: .history,
         wait: { $0.maintenanceWait(for: .history) },
-        means: .fleet(.history, every: { _ in nil }) { worker, connection throws(PostgresError) in
-            try await worker.maintain(on: connection)
+        means: .fleet(.history, every: { _ in nil }) { context, connection throws(PostgresError) in
+            try await context.maintain(on: connection)
         }
     )
 }
 
-extension Worker {
+extension MaintenanceContext {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps = try await database.ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
+        let steps = try await database.ask(connection, WorkerStatements.maintenance) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
         var failures = 0
@@ -30,7 +30,7 @@ extension Worker {
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
     private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
     {
-        let parameters = Parameters(step, options.retention.inSeconds)
+        let parameters = Parameters(step, core.options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await database.ask(connection, WorkerStatements.maintainStep, parameters) {

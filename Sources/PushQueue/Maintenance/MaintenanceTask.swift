@@ -16,8 +16,8 @@ struct MaintenanceTask: Sendable {
         case channelLists
     }
 
-    typealias Work = @Sendable (isolated Worker, PostgresConnection) async throws(PostgresError) -> Void
-    typealias Look = @Sendable (isolated Worker, PostgresConnection) async throws(PostgresError) -> Bool
+    typealias Work = @Sendable (MaintenanceContext, PostgresConnection) async throws(PostgresError) -> Void
+    typealias Look = @Sendable (MaintenanceContext, PostgresConnection) async throws(PostgresError) -> Bool
 
     /// The connection that the task uses.
     enum Means: Sendable {
@@ -28,7 +28,7 @@ struct MaintenanceTask: Sendable {
         /// A connection of its own, in one worker of the fleet at a time. Without an interval, that of the row counts.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
-        case none(@Sendable (isolated Worker) async -> Void)
+        case none(@Sendable (MaintenanceContext) async -> Void)
     }
 
     /// Tasks with the same name are done one at a time.
@@ -41,14 +41,16 @@ struct MaintenanceTask: Sendable {
     static let counts = MaintenanceTask(
         name: .counts,
         wait: { _ in .seconds(1) },
-        means: .shared { worker, connection throws(PostgresError) in try await worker.countActivity(on: connection) }
+        means: .shared { context, connection throws(PostgresError) in
+            try await context.breakers.writeCounts(on: connection)
+        }
     )
 
     /// Closes idle connections to gateways.
     static let connections = MaintenanceTask(
         name: .connections,
         wait: { $0.maintenanceWait() },
-        means: .none { worker in await worker.backend.outdate(idle: worker.options.idleTimeout) }
+        means: .none { context in await context.backend.outdate(idle: context.core.options.idleTimeout) }
     )
 
     static let all: [MaintenanceTask] = [

@@ -32,6 +32,11 @@ extension WorkerState {
     /// Whether to move due jobs to the queue.
     var promotes: Bool { phase == .working }
 
+    /// Where to begin to look for due jobs; nil: none are moved.
+    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place? {
+        promotes ? due.start(at: now) : nil
+    }
+
     mutating func promoted(_ promotion: PromotionAnswer, from start: DueFloor.Place, at now: MonotonicInstant) {
         due.moved(promotion, from: start, at: now)
         for rows in promotion.promotions { board.returned(to: rows.lane, lowest: rows.lowest, at: now) }

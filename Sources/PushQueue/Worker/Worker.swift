@@ -17,24 +17,20 @@ package actor Worker {
     }
 
     package nonisolated let options: WorkerOptions
-    nonisolated let backend: any Backend
-    nonisolated let loop: EventLoop
-    nonisolated let madeAt = MonotonicInstant.now
+    private nonisolated let backend: any Backend
+    private nonisolated let loop: EventLoop
+    private nonisolated let ledger: Ledger
     /// The limit that the workers of this process share, beside their own.
     private nonisolated let share: FlightCeiling.Share?
-    nonisolated let ledger: Ledger
 
-    let core: Core
-    let database: WorkerDatabase
-    /// Ends with the lease: pushes that wait in the backend are then not sent.
-    var permit = SendingPermit(for: .zero)
-    /// See `supplied(_:)`.
-    var suppliedCredentials: [Credential: Credential] = [:]
-    /// Legacy feedback lists whose reading was interrupted when the connection was lost.
-    var feedbackLists: FeedbackLists?
-    /// Channels that Apple has made, until they are recorded.
-    var unrecordedChannels: ArraySlice<UnrecordedChannel> = []
-    let notesBell: Bell
+    private let core: Core
+    private let database: WorkerDatabase
+    private let lease: LeaseKeeper
+    private let apps: AppWatch
+    private let lookout: Lookout
+    private let flights: FlightRunner
+    private let breakers: BreakerWatch
+    private let maintenance: MaintenanceRunner
 
     /// The worker holds the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -52,7 +48,6 @@ package actor Worker {
         self.loop = loop
         self.share = share
         let notesBell = Bell()
-        self.notesBell = notesBell
         let ledger = Ledger(traffic: traffic) { event in
             events(event)
             switch event {
@@ -62,15 +57,38 @@ package actor Worker {
         }
         self.ledger = ledger
         let core = Core(options, on: loop)
+        let database = WorkerDatabase(core, ledger)
+        let lease = LeaseKeeper(core, ledger, database)
+        let apps = AppWatch(core, ledger, database, backend, notesBell: notesBell)
+        let lookout = Lookout(core, ledger, database, apps)
+        let breakers = BreakerWatch(core, ledger, database, apps)
         self.core = core
-        database = WorkerDatabase(core, ledger)
+        self.database = database
+        self.lease = lease
+        self.apps = apps
+        self.lookout = lookout
+        self.breakers = breakers
+        flights = FlightRunner(core, ledger, database, lease, apps, breakers, backend)
+        maintenance = MaintenanceRunner(
+            MaintenanceContext(
+                core: core,
+                ledger: ledger,
+                database: database,
+                lease: lease,
+                lookout: lookout,
+                breakers: breakers,
+                feedback: FeedbackReader(core, ledger, backend),
+                channels: ChannelKeeper(core, ledger, backend),
+                backend: backend
+            )
+        )
     }
 
     package nonisolated var counters: WorkerCounters { ledger.counters }
 
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
-        try await database.begin { lifeline throws(PostgresError) in try await begin(on: lifeline) }
+        try await database.begin { lifeline throws(PostgresError) in try await lease.begin(on: lifeline) }
         ledger.log(.started(worker: core.state.id))
         // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
@@ -89,7 +107,7 @@ package actor Worker {
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
             group.addTask { await self.shutDownBackend() }
             for await _ in core.dispatchBell.rings {
-                while let plan = nextClaim() { group.addTask { await self.runFlight(plan) } }
+                while let plan = nextClaim() { group.addTask { await self.fly(plan) } }
                 if core.state.isDone { break }
             }
             group.cancelAll()
@@ -98,10 +116,35 @@ package actor Worker {
     }
 
     private func keepConnections() async {
-        await database.keepConnections { connection throws(PostgresError) in try await reconnected(on: connection) }
+        await database.keepConnections { connection throws(PostgresError) in
+            try await lease.reconnected(on: connection)
+        }
     }
 
     private func logLocks() async { await database.logLocks() }
+
+    private func keepLease() async { await lease.keepLease() }
+
+    private func keepWatch() async { await lease.keepWatch() }
+
+    private func keepNotes() async { await apps.keepNotes() }
+
+    private func keepApps() async { await apps.keepApps() }
+
+    private func lookForWork() async {
+        await lease.watchOthers()
+        await lease.takeOverOrphans()
+        await lookout.keepLooking()
+    }
+
+    private func keep(_ task: MaintenanceTask) async { await maintenance.keep(task) }
+
+    private func fly(_ plan: ClaimPlan) async { await flights.run(plan, for: self) }
+
+    /// For deliveries, which ask from their own threads.
+    func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
+        try await apps.providerToken(key, refusing: refused)
+    }
 
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
@@ -166,5 +209,25 @@ package actor Worker {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
             }
         )
+    }
+
+    /// True: the worker's row is gone, and it has no claims.
+    private func signOff() async -> Bool {
+        guard core.state.phase != .over, let connection = database.current else { return false }
+        do throws(PostgresError) {
+            try await breakers.writeCounts(on: connection)
+            try await apps.writeNotes(on: connection)
+            // After a run with `once`, holds stay until the next run, so that people can read them.
+            if !options.once { try await connection.execute(WorkerStatements.endHolds, Parameters(core.state.id)) }
+        } catch {
+            // The worker can sign off without this.
+            database.failed(error, on: connection)
+        }
+        do throws(PostgresError) {
+            return try await lease.signOff(on: connection)
+        } catch {
+            database.failed(error, on: connection)
+            return false
+        }
     }
 }

@@ -3,8 +3,35 @@ import CarillonIO
 import CarillonPostgres
 
 /// Does the steps of flights with the database and the backend.
-extension Worker {
-    func runFlight(_ plan: ClaimPlan) async {
+final class FlightRunner {
+    private let core: Core
+    private let ledger: Ledger
+    private let database: WorkerDatabase
+    private let lease: LeaseKeeper
+    private let apps: AppWatch
+    private let breakers: BreakerWatch
+    private let backend: any Backend
+
+    init(
+        _ core: Core,
+        _ ledger: Ledger,
+        _ database: WorkerDatabase,
+        _ lease: LeaseKeeper,
+        _ apps: AppWatch,
+        _ breakers: BreakerWatch,
+        _ backend: any Backend
+    ) {
+        self.core = core
+        self.ledger = ledger
+        self.database = database
+        self.lease = lease
+        self.apps = apps
+        self.breakers = breakers
+        self.backend = backend
+    }
+
+    /// - Parameter worker: Has the provider tokens that the deliveries use.
+    func run(_ plan: ClaimPlan, for worker: Worker) async {
         var flight = Flight(plan, claimedAs: core.state.id)
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
@@ -18,7 +45,7 @@ extension Worker {
                 // Connect first: pushes that waited for a connection would go out with those of the next turn.
                 if let route {
                     if used.last != route.credential { used.append(route.credential) }
-                    await backend.prepare(for: route.gateway, with: supplied(route.credential))
+                    await backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
                 }
                 let parameters = Parameters(flight.app, Int32(clamping: pushes))
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
@@ -40,7 +67,7 @@ extension Worker {
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
                 if used.last != route.credential { used.append(route.credential) }
-                let delivered = await deliver(jobs, by: route)
+                let delivered = await deliver(jobs, by: route, for: worker)
                 core.event { $0.limits.capacities.learned(delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
@@ -52,10 +79,10 @@ extension Worker {
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
                     .written(try SettlementAnswer($0))
                 }
-            case .countActivity: event = await countActivity()
+            case .countActivity: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)
             case .end:
-                for credential in used { await flightEnded(using: credential, of: flight.app) }
+                for credential in used { await apps.flightEnded(using: credential, of: flight.app) }
                 return
             }
             step = core.event { flight.next(after: event, in: &$0, at: .now) }
@@ -93,7 +120,7 @@ extension Worker {
         let parameters = ClaimAnswer.parameters(
             plan,
             worker: worker,
-            mostBytes: options.mostBytes,
+            mostBytes: core.options.mostBytes,
             collapsesUnknown: app?.row.settings.collapsesUnknown ?? false
         )
         do throws(PostgresError) {
@@ -124,19 +151,19 @@ extension Worker {
         }
     }
 
-    private func deliver(_ jobs: ClaimedJobs, by route: App.Route) async -> Delivered {
+    private func deliver(_ jobs: ClaimedJobs, by route: App.Route, for worker: Worker) async -> Delivered {
         await backend.deliver(
             jobs.batch,
             to: route.gateway,
-            with: supplied(route.credential),
-            terms: DeliveryTerms(returnAfter: options.settleAfter, permit: permit)
+            with: apps.supplied(route.credential, by: worker),
+            terms: DeliveryTerms(returnAfter: core.options.settleAfter, permit: lease.permit)
         )
     }
 
-    private func countActivity() async -> Flight.Event {
+    private func writeCounts() async -> Flight.Event {
         guard let connection = database.current else { return .counted }
         do throws(PostgresError) {
-            try await countActivity(on: connection)
+            try await breakers.writeCounts(on: connection)
         } catch {
             database.failed(error, on: connection)
         }

@@ -1,0 +1,205 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// Reads the rows of apps and of their credentials, and writes what the worker has learned about them.
+final class AppWatch {
+    private let core: Core
+    private let ledger: Ledger
+    private let database: WorkerDatabase
+    private let backend: any Backend
+    /// Rung when there may be something to write.
+    private let notesBell: Bell
+    /// The credentials for deliveries: a signing key uses the provider tokens that the fleet shares.
+    private var suppliedCredentials: [Credential: Credential] = [:]
+
+    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ backend: any Backend, notesBell: Bell) {
+        self.core = core
+        self.ledger = ledger
+        self.database = database
+        self.backend = backend
+        self.notesBell = notesBell
+    }
+
+    // MARK: Rows
+
+    /// Notices changes of these rows within a second.
+    func keepApps() async {
+        var wait = Duration.milliseconds(500)
+        while await core.sleep(for: wait) {
+            wait = .milliseconds(500)
+            guard let connection = await database.connection() else { return }
+            do throws(PostgresError) {
+                let isNews = try await readNews(on: connection)
+                if core.event({ $0.limits.expiry.isDue(at: .now) }) || isNews {
+                    try await lookForExpiry(on: connection)
+                }
+                core.event { $0.succeeded(in: .apps) }
+            } catch {
+                database.failed(error, on: connection)
+                wait = max(wait, core.event { $0.failed(in: .apps) })
+            }
+        }
+    }
+
+    /// True: something has changed.
+    private func readNews(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        let fingerprint = try await database.ask(connection, AppRow.fingerprint) { rows in
+            [
+                try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),
+                try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
+            ]
+        }
+        guard core.state.limits.apps.fingerprint != fingerprint else { return false }
+        let unjudged = try await database.ask(connection, AppRow.unjudged) { rows in
+            try rows.indices.map { try rows.int32($0, "id") }
+        }
+        let runs = try await database.ask(connection, WorkerStatements.pausedRuns) { rows in
+            try rows.indices.map {
+                AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
+            }
+        }
+        core.event { $0.pausedRuns = runs }
+        try await read(Array(Set(core.state.limits.apps.ids).union(unjudged)), on: connection)
+        // Only now: if reading fails, the change has to be noticed again.
+        core.event { $0.limits.apps.fingerprint = fingerprint }
+        core.dispatchBell.ring()
+        return true
+    }
+
+    func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
+        guard !ids.isEmpty else { return }
+        let parameters = core.state.limits.apps.parameters(for: ids)
+        let rows = try await database.ask(connection, AppRow.statement, parameters) { rows in
+            try rows.indices.map { try AppRow(rows, $0) }
+        }
+        let unused = core.event { $0.read(rows, of: ids) }
+        ledger.count { counters in
+            for row in rows { counters.names[row.app.id] = row.app.settings.name }
+        }
+        notesBell.ring()
+        for credential in unused { await outdate(credential) }
+    }
+
+    /// Warns of certificates that expire soon, and sets the status in their rows.
+    private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
+        try await connection.execute(WorkerStatements.ageCredentials)
+        let expiring = try await database.ask(connection, WorkerStatements.expiring) { rows in
+            try rows.indices.map { row in
+                (id: try rows.int32(row, "id"), name: try rows.string(row, "name"), days: try rows.int64(row, "days"))
+            }
+        }
+        for certificate in expiring
+        where core.event({ $0.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
+            ledger.log(.credentialExpires(name: certificate.name, days: certificate.days))
+        }
+    }
+
+    // MARK: Credentials
+
+    /// The credential for deliveries.
+    /// - Parameter worker: Has the provider tokens for a signing key.
+    func supplied(_ credential: Credential, by worker: Worker) -> Credential {
+        if let supplied = suppliedCredentials[credential] { return supplied }
+        let supplied = credential.supplied { [weak worker] key, refused in
+            guard let worker else { throw PushError(.shutDown, "the worker has ended") }
+            return try await worker.providerToken(key, refusing: refused)
+        }
+        suppliedCredentials[credential] = supplied
+        return supplied
+    }
+
+    /// A flight that sent with this credential has ended. If the credential was replaced before the pushes reached the
+    /// backend, they brought it back into use.
+    func flightEnded(using credential: Credential, of app: Int32) async {
+        if !core.state.limits.apps.isInUse(credential, by: app) { await outdate(credential) }
+    }
+
+    /// Its connections end with the last push in flight on them.
+    private func outdate(_ credential: Credential) async {
+        suppliedCredentials[credential] = nil
+        await backend.outdate(credential: credential)
+    }
+
+    /// The token that all workers use now. If a new one is due, each worker mints one with the database's time; the first that
+    /// is stored is used by all.
+    func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
+        var minted: ProviderToken?
+        for _ in 0..<3 {
+            guard let row = core.state.limits.apps.row(holding: key.digest) else {
+                throw PushError(.noProviderToken, "\(key) is no longer in use")
+            }
+            guard let connection = database.current else {
+                throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
+            }
+            let parameters = Parameters(
+                row.certificate,
+                Timestamp(row.since),
+                refused?.jwt,
+                minted?.jwt,
+                minted?.issuedAt
+            )
+            do throws(PostgresError) {
+                let (token, now) = try await database.ask(connection, WorkerStatements.providerToken, parameters) {
+                    rows in
+                    (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
+                }
+                guard let token else {
+                    minted = key.mint(at: now)
+                    continue
+                }
+                if token == minted { ledger.log(.tokenMinted("\(key)")) }
+                return token
+            } catch {
+                database.failed(error, on: connection)
+                throw error
+            }
+        }
+        throw PushError(.noProviderToken, "\(key) was just replaced")
+    }
+
+    // MARK: Notes
+
+    /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
+    func keepNotes() async {
+        for await _ in notesBell.rings where !core.state.notes.isEmpty {
+            guard await database.connection() != nil else { return }
+            await database.withOwnConnection(for: .notes, writeNotes)
+            if core.state.notes.isEmpty {
+                core.event { $0.succeeded(in: .notes) }
+            } else {
+                guard await core.sleep(for: core.event { $0.failed(in: .notes) }) else { return }
+                notesBell.ring()
+            }
+        }
+    }
+
+    /// Writes each note by itself, so that a locked row delays only its own.
+    func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
+        var failure: PostgresError?
+        for note in core.event({ $0.notes.take() }) {
+            do throws(PostgresError) {
+                try await write(note, on: connection)
+            } catch {
+                if error.isTransient { core.event { $0.notes.keep(note) } }
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func write(_ note: CredentialNotes.Note, on connection: PostgresConnection) async throws(PostgresError) {
+        switch note {
+        case .finding(let finding):
+            try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
+        case .status(let certificate, let status, let error, let stopsMinting):
+            if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
+            try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
+        case .hold(let app, let (trouble, wait)?):
+            let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, core.state.id)
+            try await connection.execute(WorkerStatements.hold, parameters)
+        case .hold(let app, nil):
+            try await connection.execute(WorkerStatements.endHold, Parameters(app))
+        }
+    }
+}

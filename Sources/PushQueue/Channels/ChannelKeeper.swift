@@ -1,0 +1,129 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// Asks Apple to create and remove channels, records what became of it, and compares the channels with Apple's lists.
+final class ChannelKeeper {
+    /// A channel that Apple has made and the table does not have yet.
+    private struct Unrecorded {
+        let task: ChannelTask
+        let channel: ChannelID
+    }
+
+    private let core: Core
+    private let ledger: Ledger
+    private let backend: any Backend
+    private var unrecorded: ArraySlice<Unrecorded> = []
+
+    init(_ core: Core, _ ledger: Ledger, _ backend: any Backend) {
+        self.core = core
+        self.ledger = ledger
+        self.backend = backend
+    }
+
+    var hasUnrecorded: Bool { !unrecorded.isEmpty }
+
+    func manage(on connection: PostgresConnection) async throws(PostgresError) {
+        try await record(on: connection)
+        while core.goesOn {
+            // One at a time: those that wait for Apple's answer could be taken over meanwhile.
+            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) { rows in
+                try rows.indices.map { try ChannelTask(rows, $0) }
+            }
+            if tasks.isEmpty { return }
+            let sites = try await ChannelSite.read(Array(Set(tasks.map(\.app))), on: connection)
+            for task in tasks { try await manage(task, at: sites[task.app], on: connection) }
+        }
+    }
+
+    private func manage(
+        _ task: ChannelTask,
+        at site: Result<ChannelSite, Trouble>?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        guard let action = task.action else { return try await record(.gone, of: task, on: connection) }
+        let result: Result<ChannelRequest.Answer, ChannelError>
+        switch site {
+        case .success(let site): result = await site.ask(action, through: backend)
+        case .failure(let trouble): result = .failure(ChannelError(.unsent, trouble.message))
+        case nil: return
+        }
+        var random = SystemRandomNumberGenerator()
+        try await record(ChannelRules.consequence(of: result, to: task, using: &random), of: task, on: connection)
+    }
+
+    private func record(
+        _ consequence: ChannelRules.Consequence,
+        of task: ChannelTask,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        let key = (task.app, task.reference, task.attempt)
+        switch consequence {
+        case .made(let channel):
+            // Kept until it is recorded: nobody else knows the id.
+            unrecorded.append(Unrecorded(task: task, channel: channel))
+            try await record(on: connection)
+        case .gone:
+            try await connection.execute(ChannelStatements.gone, Parameters(key.0, key.1, key.2))
+        case .failed(let error, let again, let isUnknown):
+            let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
+            try await connection.execute(ChannelStatements.failed, parameters)
+            ledger.log(.channelFailed(app: task.app, reference: task.reference, error: error, isFinal: again == nil))
+        }
+    }
+
+    private func record(on connection: PostgresConnection) async throws(PostgresError) {
+        while let next = unrecorded.first {
+            let parameters = Parameters(
+                next.task.app,
+                next.task.reference,
+                next.task.attempt,
+                next.channel.description
+            )
+            let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
+            unrecorded.removeFirst()
+            let (app, reference, channel) = (next.task.app, next.task.reference, next.channel.description)
+            ledger.log(
+                isRecorded
+                    ? .channelMade(app: app, reference: reference, channel: channel)
+                    : .channelMadeTooLate(app: app, reference: reference, channel: channel)
+            )
+        }
+    }
+
+    func compare(on connection: PostgresConnection) async throws(PostgresError) {
+        let apps = try await connection.ask(ChannelStatements.listedApps) { rows in
+            try rows.indices.map { try rows.int32($0, 0) }
+        }
+        if apps.isEmpty { return }
+        let sites = try await ChannelSite.read(apps, on: connection)
+        for app in apps where core.goesOn {
+            let site: ChannelSite
+            switch sites[app] {
+            case .success(let found): site = found
+            case .failure(let trouble):
+                ledger.log(.channelsNotCompared(app: app, error: trouble.message))
+                continue
+            case nil: continue  // removed meanwhile
+            }
+            let sync = ChannelSync(site, through: backend)
+            let entries: [ChannelSync.Entry]
+            switch try await sync.compare(on: connection) {
+            case .success(let found): entries = found
+            case .failure(let error):
+                ledger.log(.channelsNotCompared(app: app, error: error.message))
+                continue
+            }
+            let rule = ChannelSync.Removal(includesUnknown: site.removesUnknownChannels)
+            let (removed, failure) = try await sync.remove(entries, rule, on: connection)
+            if let failure { ledger.log(.channelsNotCompared(app: app, error: failure.message)) }
+            let unknown = entries.count { $0.state == "unknown" } - removed.count
+            let missing = entries.count { $0.state == "missing" }
+            if unknown + missing + removed.count > 0 {
+                ledger.log(
+                    .channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count)
+                )
+            }
+        }
+    }
+}

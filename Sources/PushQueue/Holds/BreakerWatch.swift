@@ -1,0 +1,56 @@
+import CarillonPostgres
+
+/// Writes the counts of pushes, and has PostgreSQL pause apps most of whose pushes fail because of their settings.
+final class BreakerWatch {
+    private let core: Core
+    private let ledger: Ledger
+    private let database: WorkerDatabase
+    private let apps: AppWatch
+
+    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ apps: AppWatch) {
+        self.core = core
+        self.ledger = ledger
+        self.database = database
+        self.apps = apps
+    }
+
+    func writeCounts(on connection: PostgresConnection) async throws(PostgresError) {
+        let counts = core.event { $0.takeActivity() }
+        guard !counts.isEmpty else { return }
+        let parameters = Parameters(
+            core.state.id,
+            PostgresArray(counts.keys),
+            PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
+        )
+        do throws(PostgresError) {
+            try await connection.execute(WorkerStatements.countActivity, parameters)
+        } catch {
+            core.event { $0.activityFailed(counts, error.outcome) }
+            throw error
+        }
+        let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
+        if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+    }
+
+    private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
+        let parameters = Parameters(PostgresArray(suspects))
+        let opened = try await database.ask(connection, WorkerStatements.openBreakers, parameters) { rows in
+            try rows.indices.map { row in
+                (
+                    app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),
+                    reason: try rows.string(row, "reason")
+                )
+            }
+        }
+        for breaker in opened {
+            ledger.log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
+        }
+        // The pause must be known at once: pushes of every further claim would fail.
+        try await apps.read(opened.map(\.app), on: connection)
+    }
+}

@@ -1,0 +1,227 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// Keeps this worker alive in the eyes of the others, watches them, and takes over the claims of dead ones.
+final class LeaseKeeper {
+    private let core: Core
+    private let ledger: Ledger
+    private let database: WorkerDatabase
+    private let madeAt = MonotonicInstant.now
+    /// Ends with the lease: pushes that wait in the backend are then not sent.
+    private(set) var permit = SendingPermit(for: .zero)
+
+    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase) {
+        self.core = core
+        self.ledger = ledger
+        self.database = database
+    }
+
+    // MARK: This worker
+
+    func begin(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let installation = try await database.ask(lifeline, WorkerStatements.installation) { rows in
+            guard !rows.isEmpty else {
+                throw PostgresError(
+                    .unexpectedValue,
+                    "carillon.installation is empty",
+                    hint: "run: carillon migrate up"
+                )
+            }
+            return try rows.uuid(0, 0)
+        }
+        core.event { $0.installation = installation }
+        try await register(on: lifeline)
+    }
+
+    private func register(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let askedAt = MonotonicInstant.now
+        let parameters: Parameters = .register(core.options, age: askedAt - madeAt)
+        let id = try await database.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
+        core.event { $0.registered(as: id, askedAt: askedAt) }
+        let end = core.state.lease.end
+        permit = SendingPermit(until: end ?? askedAt)
+        ledger.count { $0.leaseEnd = end }
+    }
+
+    /// Renews the lease, on a connection of its own.
+    func keepLease() async {
+        while await core.sleep(for: core.state.heartbeatWait(at: .now)) {
+            guard let lifeline = await database.nextLifeline() else { return }
+            do throws(PostgresError) {
+                try await renewLease(on: lifeline)
+                core.event { $0.succeeded(in: .heartbeat) }
+                try await noteTraffic(on: lifeline)
+            } catch {
+                guard !Task.isCancelled else { return }
+                database.failed(error, on: lifeline)
+                await core.sleep(for: core.event { $0.failed(in: .heartbeat) })
+            }
+        }
+    }
+
+    private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let parameters = Parameters(core.state.id, core.options.lease.inSeconds)
+        let askedAt = MonotonicInstant.now
+        let alive = try await database.ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
+            rows.isEmpty ? nil : try rows.int64(0, "workers")
+        }
+        if let alive {
+            core.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
+            let end = core.state.lease.end
+            if let end { permit.extend(until: end) }
+            ledger.count { $0.leaseEnd = end }
+        } else {
+            core.event { $0.declaredDead() }
+            permit.revoke()
+            try await register(on: lifeline)
+            ledger.log(.leaseLost(worker: core.state.id))
+        }
+        // While the lease was lost, nothing was claimed.
+        core.dispatchBell.ring()
+    }
+
+    /// For people. It updates the row that the heartbeat has just updated.
+    private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
+        let traffic = ledger.recentTraffic()
+        let parameters = Parameters(
+            core.state.id,
+            PostgresArray(traffic.waits),
+            PostgresArray(traffic.answers),
+            Int32(clamping: traffic.connections)
+        )
+        try await lifeline.execute(WorkerStatements.noteTraffic, parameters)
+    }
+
+    /// True: the worker's row is gone, and it has no claims.
+    func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        try await releaseLost(on: connection)
+        let worker = Parameters(core.state.id)
+        return try await database.ask(connection, WorkerStatements.signOff, worker) { try $0.bool(0, 0) }
+    }
+
+    // MARK: The others
+
+    func keepWatch() async {
+        repeat {
+            await watchOthers()
+        } while await core.sleep(for: core.event { $0.watchWait(at: .now) })
+    }
+
+    func watchOthers() async {
+        guard let lifeline = database.currentLifeline else { return }
+        var dead: [HeartbeatWatch.Sighting] = []
+        do throws(PostgresError) {
+            let worker = Parameters(core.state.id)
+            let others = try await database.ask(lifeline, WorkerStatements.heartbeats, worker) { rows in
+                try rows.indices.map { row in
+                    HeartbeatWatch.Sighting(
+                        worker: try rows.int64(row, "id"),
+                        beat: try rows.int64(row, "beat"),
+                        lease: .microseconds(try rows.int64(row, "lease")),
+                        looksDead: try rows.bool(row, "looks_dead")
+                    )
+                }
+            }
+            core.event { $0.succeeded(in: .watch) }
+            dead = core.event { $0.saw(others, at: .now) }
+        } catch {
+            guard !Task.isCancelled else { return }
+            database.failed(error, on: lifeline)
+            await core.sleep(for: core.event { $0.failed(in: .watch) })
+            return
+        }
+        for worker in dead { await takeOver(from: worker) }
+    }
+
+    func takeOverOrphans() async {
+        guard let connection = await database.connection() else { return }
+        do throws(PostgresError) {
+            if try await hasOrphans(connection) { await takeOver(from: nil) }
+        } catch {
+            database.failed(error, on: connection)
+        }
+    }
+
+    /// Whether there are claims of workers without a row.
+    func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        try await database.ask(connection, WorkerStatements.hasOrphans) { try $0.bool(0, 0) }
+    }
+
+    private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
+        var isGone = false
+        await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
+            isGone = try await takeOver(from: dead, on: connection)
+        }
+        if let dead, !isGone { core.event { $0.watch.couldNotTakeOver(dead.worker, at: .now) } }
+    }
+
+    /// - Parameter dead: nil: only claims of workers without a row.
+    /// - Returns: Whether the claims of the dead worker were taken over.
+    @discardableResult
+    func takeOver(
+        from dead: HeartbeatWatch.Sighting?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Bool {
+        let parameters = Parameters(dead?.worker ?? 0, dead?.beat)
+        let (workers, claims, jobs) = try await database.ask(connection, WorkerStatements.takeOver, parameters) {
+            rows in
+            (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
+        }
+        guard workers > 0 || claims > 0 else { return false }
+        core.event { $0.tookOver() }
+        ledger.log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        core.dispatchBell.ring()
+        return workers > 0
+    }
+
+    // MARK: Claims whose answers were lost
+
+    /// The worker is about to use this connection.
+    func reconnected(on connection: PostgresConnection) async throws(PostgresError) {
+        do throws(PostgresError) {
+            try await releaseLost(on: connection)
+        } catch {
+            // Claims that cannot be released now are found again as strays.
+            guard error.code == .server else { throw error }
+            database.logError(error)
+        }
+    }
+
+    /// Releases claims whose answers were lost, while no claim is under way. They are released by their keys: a statement whose
+    /// connection is lost may run late, after this worker has made other claims.
+    private func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
+        let lost = try await strays(on: connection)
+        guard !lost.isEmpty else { return }
+        try await connection.execute(WorkerStatements.release, .release(lost, of: core.state.id))
+    }
+
+    /// Claims of this worker that it does not know.
+    private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
+        let parameters = Parameters(core.state.id, PostgresArray(core.state.heldClaims))
+        return try await database.ask(connection, WorkerStatements.strays, parameters) { rows in
+            try rows.indices.map {
+                ClaimKey(id: try rows.int64($0, "id"), claimedAt: try rows.timestamp($0, "claimed_at"))
+            }
+        }
+    }
+
+    /// True: some have been strays for so long that they are to be released.
+    func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        let strays = try await strays(on: connection)
+        core.event { $0.foundStrays(strays, at: .now) }
+        return !core.state.strays.lost.isEmpty
+    }
+
+    func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
+        for claim in core.state.strays.lost {
+            do throws(PostgresError) {
+                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.id))
+            } catch {
+                // One claim whose release is rejected does not stop the others.
+                guard error.code == .server else { throw error }
+                database.logError(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// Looks for lanes with rows, and moves due jobs to the queue.
+final class Lookout {
+    private let core: Core
+    private let ledger: Ledger
+    private let database: WorkerDatabase
+    private let apps: AppWatch
+
+    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ apps: AppWatch) {
+        self.core = core
+        self.ledger = ledger
+        self.database = database
+        self.apps = apps
+    }
+
+    func keepLooking() async {
+        while !Task.isCancelled, let connection = await database.connection() {
+            let wait: Duration
+            do throws(PostgresError) {
+                wait = try await look(on: connection)
+            } catch {
+                database.failed(error, on: connection)
+                wait = core.event { $0.failed(in: .look) }
+            }
+            core.dispatchBell.ring()
+            guard await core.sleep(for: wait) else { return }
+        }
+    }
+
+    /// Returns the wait before the next look.
+    private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
+        var look = core.event { $0.lookBegan(at: .now) }
+        let start = core.event { $0.promotionStart(at: .now) }
+        // Pipelined, since on a busy connection each answer takes long.
+        async let promotion = Self.promotion(from: start, on: connection)
+        let found = await lanes(on: connection)
+        if let start, let rows = try await promotion.get() {
+            core.event { $0.promoted(rows, from: start, at: .now) }
+            look.promoted = rows.rows
+        }
+        let (lanes, cost) = try found.get()
+        look.cost = cost
+        return core.event { $0.lookEnded(look, lanes, at: .now) }
+    }
+
+    /// Finds lanes with rows, and reads their apps.
+    private func lanes(
+        on connection: PostgresConnection
+    ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
+        do throws(PostgresError) {
+            let parameters: Parameters = .look(above: core.state.board.floors, over: core.state.pausedRuns)
+            let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
+                let last = rows.count - 1
+                let lanes = try (0..<last).map { row in
+                    Lane(app: try rows.int32(row, .app), number: try rows.int16(row, .lane))
+                }
+                return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
+            }
+            let unread = core.event { $0.found(lanes) }
+            try await apps.read(Array(unread), on: connection)
+            let readAt = MonotonicInstant.now
+            let events = core.event { $0.understood(lanes, at: readAt) }
+            // Excludes the wait for the answers of other statements.
+            let total = cost + (MonotonicInstant.now - readAt)
+            for event in events { ledger.log(event) }
+            return .success((lanes, total))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Parameter start: nil: the worker moves no jobs.
+    private static func promotion(
+        from start: DueFloor.Place?,
+        on connection: PostgresConnection
+    ) async -> Result<PromotionAnswer?, PostgresError> {
+        guard let start else { return .success(nil) }
+        do throws(PostgresError) {
+            return .success(
+                try await connection.ask(WorkerStatements.promote, .promote(most: 1000, after: start)) {
+                    try PromotionAnswer($0)
+                }
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Below the floors
+
+    /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
+    func sweep(on connection: PostgresConnection) async throws(PostgresError) {
+        let began = MonotonicInstant.now
+        defer { core.event { $0.sweepEnded(after: .now - began) } }
+        let floors = core.state.sweep
+        if core.state.sweepsScheduled,
+            let rows = try await Self.promotion(from: .beginning, on: connection).get()
+        {
+            core.event { $0.promoted(rows, from: .beginning, at: .now) }
+            if rows.rows > 0 { core.dispatchBell.ring() }
+        }
+        guard !floors.isEmpty else { return }
+        let found = try await database.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
+            try rows.indices.map { row in
+                let lane = Lane(app: try rows.int32(row, "app"), number: try rows.int16(row, "lane"))
+                return (lane: lane, lowest: try rows.int64(row, "lowest"))
+            }
+        }
+        guard !found.isEmpty else { return }
+        core.event { $0.swept(found, at: .now) }
+        core.dispatchBell.ring()
+    }
+}
+
+/// The columns of a look, by position, since it may find many lanes.
+extension Rows.Column {
+    fileprivate static var app: Self { .place(0) }
+    fileprivate static var lane: Self { .place(1) }
+}
