@@ -31,7 +31,7 @@ final class AppWatch {
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 let isNews = try await readNews(on: connection)
-                if core.event({ $0.limits.expiry.isDue(at: .now) }) || isNews {
+                if core.event({ $0.schedule.mustLookForExpiry(at: .now) }) || isNews {
                     try await lookForExpiry(on: connection)
                 }
                 core.event { $0.succeeded(in: .apps) }
@@ -50,7 +50,7 @@ final class AppWatch {
                 try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
             ]
         }
-        guard core.state.limits.apps.fingerprint != fingerprint else { return false }
+        guard core.state.schedule.limits.apps.fingerprint != fingerprint else { return false }
         let unjudged = try await database.ask(connection, AppRow.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
@@ -59,17 +59,17 @@ final class AppWatch {
                 AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
             }
         }
-        core.event { $0.pausedRuns = runs }
-        try await read(Array(Set(core.state.limits.apps.ids).union(unjudged)), on: connection)
+        core.event { $0.schedule.paused(runs) }
+        try await read(Array(Set(core.state.schedule.limits.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        core.event { $0.limits.apps.fingerprint = fingerprint }
+        core.event { $0.schedule.read(upTo: fingerprint) }
         core.dispatchBell.ring()
         return true
     }
 
     func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         guard !ids.isEmpty else { return }
-        let parameters = core.state.limits.apps.parameters(for: ids)
+        let parameters = core.state.schedule.limits.apps.parameters(for: ids)
         let rows = try await database.ask(connection, AppRow.statement, parameters) { rows in
             try rows.indices.map { try AppRow(rows, $0) }
         }
@@ -90,7 +90,7 @@ final class AppWatch {
             }
         }
         for certificate in expiring
-        where core.event({ $0.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
+        where core.event({ $0.schedule.mustWarn(of: certificate.id, days: certificate.days) }) {
             ledger.log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
@@ -112,7 +112,7 @@ final class AppWatch {
     /// A flight that sent with this credential has ended. If the credential was replaced before the pushes reached the
     /// backend, they brought it back into use.
     func flightEnded(using credential: Credential, of app: Int32) async {
-        if !core.state.limits.apps.isInUse(credential, by: app) { await outdate(credential) }
+        if !core.state.schedule.limits.apps.isInUse(credential, by: app) { await outdate(credential) }
     }
 
     /// Its connections end with the last push in flight on them.
@@ -126,7 +126,7 @@ final class AppWatch {
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
-            guard let row = core.state.limits.apps.row(holding: key.digest) else {
+            guard let row = core.state.schedule.limits.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
             guard let connection = database.current else {
@@ -162,10 +162,10 @@ final class AppWatch {
 
     /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
     func keepNotes() async {
-        for await _ in notesBell.rings where !core.state.notes.isEmpty {
+        for await _ in notesBell.rings where core.state.tallies.hasNotes {
             guard await database.connection() != nil else { return }
             await database.withOwnConnection(for: .notes, writeNotes)
-            if core.state.notes.isEmpty {
+            if !core.state.tallies.hasNotes {
                 core.event { $0.succeeded(in: .notes) }
             } else {
                 guard await core.sleep(for: core.event { $0.failed(in: .notes) }) else { return }
@@ -177,11 +177,11 @@ final class AppWatch {
     /// Writes each note by itself, so that a locked row delays only its own.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
         var failure: PostgresError?
-        for note in core.event({ $0.notes.take() }) {
+        for note in core.event({ $0.tallies.takeNotes() }) {
             do throws(PostgresError) {
                 try await write(note, on: connection)
             } catch {
-                if error.isTransient { core.event { $0.notes.keep(note) } }
+                if error.isTransient { core.event { $0.tallies.keep(note) } }
                 failure = error
             }
         }
@@ -196,7 +196,13 @@ final class AppWatch {
             if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
             try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
         case .hold(let app, let (trouble, wait)?):
-            let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, core.state.id)
+            let parameters = Parameters(
+                app,
+                trouble.kind.rawValue,
+                trouble.message,
+                wait.inSeconds,
+                core.state.lease.id
+            )
             try await connection.execute(WorkerStatements.hold, parameters)
         case .hold(let app, nil):
             try await connection.execute(WorkerStatements.endHold, Parameters(app))

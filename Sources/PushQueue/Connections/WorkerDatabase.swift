@@ -117,7 +117,7 @@ final class WorkerDatabase {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let suppressed = core.event({ $0.suppressed("connecting: " + error.kind, at: .now) }) else {
+        guard let suppressed = core.event({ $0.tallies.suppressed("connecting: " + error.kind, at: .now) }) else {
             return false
         }
         ledger.log(.databaseAway(error.description, suppressed: suppressed))
@@ -210,7 +210,7 @@ final class WorkerDatabase {
         // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
         ledger.count { $0.databaseErrors += 1 }
-        guard let suppressed = core.event({ $0.suppressed(error.kind, at: .now) }) else { return }
+        guard let suppressed = core.event({ $0.tallies.suppressed(error.kind, at: .now) }) else { return }
         guard error.sqlState == "55P03" else {
             return ledger.log(.databaseError(error.description, suppressed: suppressed))
         }

@@ -77,14 +77,14 @@ struct Flight: Sendable {
     private mutating func claimed(_ event: Event, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
         guard case .claimed(let answer) = event else {
             if case .claimFailed(let wasTooLarge) = event {
-                state.claimFailed(plan, wasTooLarge: wasTooLarge, at: now)
+                state.schedule.claimFailed(plan, wasTooLarge: wasTooLarge, at: now)
             } else {
-                state.claimFailed(plan, at: now)
+                state.schedule.claimFailed(plan, at: now)
             }
             stage = .over
             return .end
         }
-        large = state.claimAnswered(answer, to: plan, at: now)
+        large = state.schedule.claimAnswered(answer, to: plan, at: now)
         guard let jobs = answer.jobs else { return finish() }
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
@@ -92,7 +92,7 @@ struct Flight: Sendable {
     }
 
     private mutating func start(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
-        let isPaced = state.limits.isPaced(app) && !claim.jobs.batch.isEmpty
+        let isPaced = state.schedule.limits.isPaced(app) && !claim.jobs.batch.isEmpty
         return isPaced ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
     }
 
@@ -104,7 +104,7 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        guard claim.jobs.hasPaced, let most = state.limits.mostPerDevice(of: app) else {
+        guard claim.jobs.hasPaced, let most = state.schedule.limits.mostPerDevice(of: app) else {
             return start(claim, &state, now)
         }
         return ask(.pace(most: most), claim, 0, &state, now)
@@ -152,16 +152,16 @@ struct Flight: Sendable {
             var claim = claim
             claim.jobs.keep(places, stamps: verdict.stamps)
             news.append(.superseded(pushes: verdict.superseded, app: app))
-            state.shrank(&claim)
+            state.schedule.shrank(&claim)
             enter(.claiming)
             guard claim.jobs.count > 0 else {
-                state.stoppedWaiting(app)
+                state.schedule.stoppedWaiting(app)
                 return end(claim, &state)
             }
             return goOn(from: question, claim, &state, now)
         case .ordered(nil), .paced(nil):
             log(.stale(claim: claim.jobs.id))
-            state.stoppedWaiting(app)
+            state.schedule.stoppedWaiting(app)
             return end(claim, &state)
         case .waited: return ask(question, claim, refusals, &state, now)
         case .failed(let error):
@@ -183,7 +183,7 @@ struct Flight: Sendable {
         guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
         stage = .waiting(claim, nil)
         var route: App.Route?
-        if case .known(let app) = state.limits.apps[self.app] { route = try? app.route.get() }
+        if case .known(let app) = state.schedule.limits.apps[self.app] { route = try? app.route.get() }
         return .takeTurn(pushes: claim.jobs.batch.count, by: route)
     }
 
@@ -222,7 +222,7 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        state.stoppedWaiting(app)
+        state.schedule.stoppedWaiting(app)
         var claim = claim
         switch hasTurn ? state.disposition(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
         case .giveBack:
@@ -252,7 +252,7 @@ struct Flight: Sendable {
             let refusals = error.isTransient ? refusals : refusals + 1
             stage = .givingBack(claim, refusals: refusals)
             if refusals < SettlementWriting.tries { return again(after: error, .giveBack(claim.jobs), &state) }
-        case .released: state.gaveBack(claim, at: now)
+        case .released: state.schedule.gaveBack(claim, at: now)
         default: break
         }
         return end(claim, &state)
@@ -300,8 +300,8 @@ struct Flight: Sendable {
             case .triesNext: break
             case .waitsForRest: return goOn(writing.claim, hasRest: writing.hasRest, &state)
             case .triesAgain(let stuck):
-                if let stuck, state.suppressed("ending a claim", at: now) != nil {
-                    let name = state.limits.apps.name(of: app)
+                if let stuck, state.tallies.suppressed("ending a claim", at: now) != nil {
+                    let name = state.schedule.limits.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
                 stage = .settling(writing)
@@ -336,12 +336,12 @@ struct Flight: Sendable {
         }
         state.settled(&writing.claim, settlement, writing.outcomes, at: now)
         for job in writing.unrecorded {
-            let name = state.limits.apps.name(of: app)
+            let name = state.schedule.limits.apps.name(of: app)
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
         news.append(.settled(settlement, app: app))
         for event in state.news(of: settlement, from: writing.claim.jobs, at: now) { log(event) }
-        if state.isSuspect(app) {
+        if state.tallies.isSuspect(app) {
             stage = .settling(writing)
             return .countActivity
         }
@@ -362,7 +362,7 @@ struct Flight: Sendable {
     // MARK: The end
 
     private mutating func end(_ claim: HeldClaim, _ state: inout WorkerState) -> Step {
-        state.ended(claim)
+        state.schedule.ended(claim)
         return finish()
     }
 
@@ -382,7 +382,7 @@ struct Flight: Sendable {
         _ now: MonotonicInstant
     ) -> Step {
         if case .wasSplit(let parts?) = event {
-            state.split(in: plan.lane, at: now)
+            state.schedule.split(in: plan.lane, at: now)
             if parts > 0 { log(.split(app: app, message: message, parts: parts)) }
         }
         stage = .over

@@ -32,7 +32,7 @@ final class FlightRunner {
 
     /// - Parameter worker: Has the provider tokens that the deliveries use.
     func run(_ plan: ClaimPlan, for worker: Worker) async {
-        var flight = Flight(plan, claimedAs: core.state.id)
+        var flight = Flight(plan, claimedAs: core.state.lease.id)
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
@@ -68,7 +68,7 @@ final class FlightRunner {
             case .deliver(let jobs, let route):
                 if used.last != route.credential { used.append(route.credential) }
                 let delivered = await deliver(jobs, by: route, for: worker)
-                core.event { $0.limits.capacities.learned(delivered.capacity, of: jobs.app) }
+                core.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
@@ -104,7 +104,7 @@ final class FlightRunner {
             case .happened(let event): ledger.log(event)
             }
         }
-        let inFlight = core.state.inFlight
+        let inFlight = core.state.schedule.inFlight
         ledger.count { $0.inFlight = inFlight }
         core.dispatchBell.ring()
     }
@@ -115,8 +115,9 @@ final class FlightRunner {
         defer { if isLarge { database.passLargeTurn() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
-        let app: RoutedApp? = if case .known(let app) = core.state.limits.apps[plan.lane.app] { app } else { nil }
-        let installation = core.state.installation
+        let app: RoutedApp? =
+            if case .known(let app) = core.state.schedule.limits.apps[plan.lane.app] { app } else { nil }
+        let installation = core.state.lease.installation
         let parameters = ClaimAnswer.parameters(
             plan,
             worker: worker,
@@ -173,7 +174,7 @@ final class FlightRunner {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var parts: Int64?
         await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(core.state.partSize(of: lane.app))
+            let size = Int32(core.state.schedule.partSize(of: lane.app))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
                 parts = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }

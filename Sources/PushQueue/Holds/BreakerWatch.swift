@@ -15,10 +15,10 @@ final class BreakerWatch {
     }
 
     func writeCounts(on connection: PostgresConnection) async throws(PostgresError) {
-        let counts = core.event { $0.takeActivity() }
+        let counts = core.event { $0.tallies.takeCounts() }
         guard !counts.isEmpty else { return }
         let parameters = Parameters(
-            core.state.id,
+            core.state.lease.id,
             PostgresArray(counts.keys),
             PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
             PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
@@ -30,7 +30,7 @@ final class BreakerWatch {
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
-            core.event { $0.activityFailed(counts, error.outcome) }
+            core.event { $0.tallies.countsFailed(counts, error.outcome) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)

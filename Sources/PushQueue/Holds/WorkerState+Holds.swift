@@ -4,20 +4,17 @@ import CarillonPostgres
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
-    /// Returns the credentials that no app uses any more.
+    /// Rows of apps were read. Returns the credentials that no app uses any more.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) -> Set<Credential> {
-        let news = limits.apps.read(rows, of: ids)
-        // With another route, the app may be able to send.
-        for app in news.rerouted { limits.holds.release(app) }
-        for id in ids { board.freed(id) }
-        for finding in news.findings { notes.add(.finding(finding)) }
+        let news = schedule.read(rows, of: ids)
+        for finding in news.findings { tallies.add(.finding(finding)) }
         return news.unused
     }
 
     /// Holds the apps of these lanes that have no route.
     mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
-            guard case .known(let app) = limits.apps[lane.app], !app.row.isPaused,
+            guard case .known(let app) = schedule.limits.apps[lane.app], !app.row.isPaused,
                 case .failure(let trouble) = app.route
             else { return nil }
             return hold(lane.app, for: trouble, at: now)
@@ -27,10 +24,10 @@ extension WorkerState {
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: nil: it is held already.
     mutating func hold(_ id: Int32, for trouble: Trouble, at now: MonotonicInstant) -> WorkerEvent? {
-        guard case .known(let app) = limits.apps[id],
-            let wait = limits.holds.hold(id, for: trouble, at: now, using: &random)
+        guard case .known(let app) = schedule.limits.apps[id],
+            let wait = schedule.hold(id, for: trouble, at: now, using: &random)
         else { return nil }
-        notes.add(.hold(app: id, (trouble, wait)))
+        tallies.add(.hold(app: id, (trouble, wait)))
         if trouble.isOfCredential, let certificate = app.row.certificate {
             let status: String? =
                 switch (trouble.kind, app.route) {
@@ -39,7 +36,7 @@ extension WorkerState {
                 default: nil
                 }
             let stopsMinting = trouble.kind == .tokenUpdates
-            notes.add(.status(of: certificate, status, error: trouble.message, stopsMinting: stopsMinting))
+            tallies.add(.status(of: certificate, status, error: trouble.message, stopsMinting: stopsMinting))
         }
         return .trouble(app: id, name: app.name, trouble, heldFor: wait)
     }
@@ -51,10 +48,9 @@ extension WorkerState {
 
     /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
-        guard case .known(let app) = limits.apps[id], limits.holds.end(id) else { return nil }
-        board.freed(id)
-        notes.add(.hold(app: id, nil))
-        if let certificate = app.row.certificate { notes.add(.status(of: certificate, "ok", error: nil)) }
+        guard case .known(let app) = schedule.limits.apps[id], schedule.endHold(of: id) else { return nil }
+        tallies.add(.hold(app: id, nil))
+        if let certificate = app.row.certificate { tallies.add(.status(of: certificate, "ok", error: nil)) }
         return .troubleOver(app: id, name: app.name)
     }
 }

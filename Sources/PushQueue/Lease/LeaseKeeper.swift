@@ -30,7 +30,7 @@ final class LeaseKeeper {
             }
             return try rows.uuid(0, 0)
         }
-        core.event { $0.installation = installation }
+        core.event { $0.lease.began(in: installation) }
         try await register(on: lifeline)
     }
 
@@ -38,7 +38,7 @@ final class LeaseKeeper {
         let askedAt = MonotonicInstant.now
         let parameters: Parameters = .register(core.options, age: askedAt - madeAt)
         let id = try await database.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
-        core.event { $0.registered(as: id, askedAt: askedAt) }
+        core.event { $0.lease.registered(as: id, askedAt: askedAt) }
         let end = core.state.lease.end
         permit = SendingPermit(until: end ?? askedAt)
         ledger.count { $0.leaseEnd = end }
@@ -46,7 +46,7 @@ final class LeaseKeeper {
 
     /// Renews the lease, on a connection of its own.
     func keepLease() async {
-        while await core.sleep(for: core.state.heartbeatWait(at: .now)) {
+        while await core.sleep(for: core.state.lease.heartbeatWait(at: .now)) {
             guard let lifeline = await database.nextLifeline() else { return }
             do throws(PostgresError) {
                 try await renewLease(on: lifeline)
@@ -61,7 +61,7 @@ final class LeaseKeeper {
     }
 
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters = Parameters(core.state.id, core.options.lease.inSeconds)
+        let parameters = Parameters(core.state.lease.id, core.options.lease.inSeconds)
         let askedAt = MonotonicInstant.now
         let alive = try await database.ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, "workers")
@@ -72,10 +72,10 @@ final class LeaseKeeper {
             if let end { permit.extend(until: end) }
             ledger.count { $0.leaseEnd = end }
         } else {
-            core.event { $0.declaredDead() }
+            core.event { $0.lease.declaredDead() }
             permit.revoke()
             try await register(on: lifeline)
-            ledger.log(.leaseLost(worker: core.state.id))
+            ledger.log(.leaseLost(worker: core.state.lease.id))
         }
         // While the lease was lost, nothing was claimed.
         core.dispatchBell.ring()
@@ -85,7 +85,7 @@ final class LeaseKeeper {
     private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
         let traffic = ledger.recentTraffic()
         let parameters = Parameters(
-            core.state.id,
+            core.state.lease.id,
             PostgresArray(traffic.waits),
             PostgresArray(traffic.answers),
             Int32(clamping: traffic.connections)
@@ -96,7 +96,7 @@ final class LeaseKeeper {
     /// True: the worker's row is gone, and it has no claims.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await releaseLost(on: connection)
-        let worker = Parameters(core.state.id)
+        let worker = Parameters(core.state.lease.id)
         return try await database.ask(connection, WorkerStatements.signOff, worker) { try $0.bool(0, 0) }
     }
 
@@ -112,7 +112,7 @@ final class LeaseKeeper {
         guard let lifeline = database.currentLifeline else { return }
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
-            let worker = Parameters(core.state.id)
+            let worker = Parameters(core.state.lease.id)
             let others = try await database.ask(lifeline, WorkerStatements.heartbeats, worker) { rows in
                 try rows.indices.map { row in
                     HeartbeatWatch.Sighting(
@@ -124,7 +124,7 @@ final class LeaseKeeper {
                 }
             }
             core.event { $0.succeeded(in: .watch) }
-            dead = core.event { $0.saw(others, at: .now) }
+            dead = core.event { $0.lease.saw(others, at: .now) }
         } catch {
             guard !Task.isCancelled else { return }
             database.failed(error, on: lifeline)
@@ -153,7 +153,7 @@ final class LeaseKeeper {
         await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
             isGone = try await takeOver(from: dead, on: connection)
         }
-        if let dead, !isGone { core.event { $0.watch.couldNotTakeOver(dead.worker, at: .now) } }
+        if let dead, !isGone { core.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
     }
 
     /// - Parameter dead: nil: only claims of workers without a row.
@@ -169,7 +169,7 @@ final class LeaseKeeper {
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
-        core.event { $0.tookOver() }
+        core.event { $0.schedule.forgetFloors() }
         ledger.log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
         core.dispatchBell.ring()
         return workers > 0
@@ -193,12 +193,12 @@ final class LeaseKeeper {
     private func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
         let lost = try await strays(on: connection)
         guard !lost.isEmpty else { return }
-        try await connection.execute(WorkerStatements.release, .release(lost, of: core.state.id))
+        try await connection.execute(WorkerStatements.release, .release(lost, of: core.state.lease.id))
     }
 
     /// Claims of this worker that it does not know.
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let parameters = Parameters(core.state.id, PostgresArray(core.state.heldClaims))
+        let parameters = Parameters(core.state.lease.id, PostgresArray(core.state.schedule.heldClaims))
         return try await database.ask(connection, WorkerStatements.strays, parameters) { rows in
             try rows.indices.map {
                 ClaimKey(id: try rows.int64($0, "id"), claimedAt: try rows.timestamp($0, "claimed_at"))
@@ -209,14 +209,14 @@ final class LeaseKeeper {
     /// True: some have been strays for so long that they are to be released.
     func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let strays = try await strays(on: connection)
-        core.event { $0.foundStrays(strays, at: .now) }
-        return !core.state.strays.lost.isEmpty
+        core.event { $0.lease.foundStrays(strays, at: .now) }
+        return !core.state.lease.lostClaims.isEmpty
     }
 
     func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in core.state.strays.lost {
+        for claim in core.state.lease.lostClaims {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.id))
+                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.lease.id))
             } catch {
                 // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }

@@ -27,10 +27,10 @@ final class FeedbackReader {
         defer {
             for summary in lists.takeSummaries() { ledger.log(.feedbackRead(summary)) }
             if lists.isUnderWay { interrupted = lists }
-            core.event { $0.isReadingFeedback = lists.isUnderWay }
+            core.event { $0.maintenance.reads(feedback: lists.isUnderWay) }
             core.dispatchBell.ring()
         }
-        core.event { $0.isReadingFeedback = true }
+        core.event { $0.maintenance.reads(feedback: true) }
         try await lists.goOn(by: backend, on: connection, whileTrue: { core.goesOn })
     }
 }

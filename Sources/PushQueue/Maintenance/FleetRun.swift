@@ -26,13 +26,13 @@ struct FleetRun: Sendable {
         switch step {
         case .ask where answer: step = .connect
         case .connect:
-            state.began(task)
+            state.maintenance.began(task)
             step = .take
         case .take where answer: step = .work
         // A worker that ends may leave the task unfinished, for another to take.
         case .work where state.phase == .working: step = .end
         case .take, .end:
-            state.ended(task)
+            state.maintenance.ended(task)
             step = .over
         case .ask, .work, .over: step = .over
         }

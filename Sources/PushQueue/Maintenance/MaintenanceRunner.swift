@@ -24,7 +24,7 @@ final class MaintenanceRunner {
             } catch {
                 database.failed(error, on: connection)
             }
-            _ = core.event { $0.triedTasks.insert(task.name) }
+            core.event { $0.maintenance.tried(task.name) }
         }
     }
 
@@ -34,21 +34,21 @@ final class MaintenanceRunner {
         case .none: break
         case .shared(let work): try await work(context, connection)
         case .own(let isDue, let work):
-            core.event { $0.began(task.name) }
-            guard try await isDue(context, connection) else { return core.event { $0.ended(task.name) } }
+            core.event { $0.maintenance.began(task.name) }
+            guard try await isDue(context, connection) else { return core.event { $0.maintenance.ended(task.name) } }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 try await work(context, own)
-                core.event { $0.ended(task.name) }
+                core.event { $0.maintenance.ended(task.name) }
             }
         case .fleet(let shared, let interval, let work):
             var run = FleetRun(task.name, in: core.state)
             guard case .ask = run.step else { return }
-            let due = shared.parameters(every: interval(core.options), worker: core.state.id)
+            let due = shared.parameters(every: interval(core.options), worker: core.state.lease.id)
             let dueNow = try await database.ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }
             core.event { run.succeeded(dueNow, in: &$0) }
             guard case .connect = run.step else { return }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
-                let worker = core.state.id
+                let worker = core.state.lease.id
                 while true {
                     switch run.step {
                     case .ask, .over: return

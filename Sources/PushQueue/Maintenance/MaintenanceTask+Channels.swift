@@ -4,7 +4,7 @@ extension MaintenanceTask {
     /// Asks Apple to create and remove the channels that were requested.
     static let channels = MaintenanceTask(
         name: .channels,
-        wait: { $0.channelWait },
+        wait: { $0.maintenance.channelWait },
         means: .own(
             ifDue: { context, connection throws(PostgresError) in
                 if context.channels.hasUnrecorded { return true }

@@ -28,7 +28,7 @@ extension MaintenanceTask {
     /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
     static let sweep = MaintenanceTask(
         name: .sweep,
-        wait: { $0.sweepWait },
+        wait: { $0.maintenance.sweepWait },
         means: .own(ifDue: { context, _ in context.core.state.mustSweep }) {
             context,
             connection throws(PostgresError) in

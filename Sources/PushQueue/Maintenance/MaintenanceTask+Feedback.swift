@@ -18,7 +18,7 @@ extension MaintenanceTask {
     /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     static let feedbackLists = MaintenanceTask(
         name: .feedback,
-        wait: { $0.feedbackListWait },
+        wait: { $0.maintenance.feedbackListWait },
         means: .own(ifDue: { context, _ in context.feedback.wasInterrupted }) {
             context,
             connection throws(PostgresError) in

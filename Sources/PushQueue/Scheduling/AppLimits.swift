@@ -7,7 +7,7 @@ struct AppLimits: Sendable {
     /// A row with more pushes is split.
     private static let largest = 1000
 
-    var apps = AppDirectory()
+    var apps: AppDirectory
     var admission: Admission
     var holds = AppHolds()
     var rates = RateLimits()
@@ -16,7 +16,8 @@ struct AppLimits: Sendable {
     /// The live workers share the rate of an app.
     var workersAlive = 1
 
-    init(maxInFlight: Int, claimSize: Int) {
+    init(maxInFlight: Int, claimSize: Int, apps: AppDirectory) {
+        self.apps = apps
         capacities = Capacities(claimSize: claimSize)
         admission = Admission(limit: maxInFlight)
     }

@@ -38,7 +38,7 @@ final class Lookout {
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
         if let start, let rows = try await promotion.get() {
-            core.event { $0.promoted(rows, from: start, at: .now) }
+            core.event { $0.schedule.promoted(rows, from: start, at: .now) }
             look.promoted = rows.rows
         }
         let (lanes, cost) = try found.get()
@@ -51,7 +51,7 @@ final class Lookout {
         on connection: PostgresConnection
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
-            let parameters: Parameters = .look(above: core.state.board.floors, over: core.state.pausedRuns)
+            let parameters: Parameters = .look(above: core.state.schedule.floors, over: core.state.schedule.pausedRuns)
             let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
                 let last = rows.count - 1
                 let lanes = try (0..<last).map { row in
@@ -59,7 +59,7 @@ final class Lookout {
                 }
                 return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
             }
-            let unread = core.event { $0.found(lanes) }
+            let unread = core.event { $0.schedule.found(lanes) }
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
             let events = core.event { $0.understood(lanes, at: readAt) }
@@ -94,12 +94,12 @@ final class Lookout {
     /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
     func sweep(on connection: PostgresConnection) async throws(PostgresError) {
         let began = MonotonicInstant.now
-        defer { core.event { $0.sweepEnded(after: .now - began) } }
-        let floors = core.state.sweep
+        defer { core.event { $0.maintenance.swept(in: .now - began) } }
+        let floors = core.state.floorsToSweep
         if core.state.sweepsScheduled,
             let rows = try await Self.promotion(from: .beginning, on: connection).get()
         {
-            core.event { $0.promoted(rows, from: .beginning, at: .now) }
+            core.event { $0.schedule.promoted(rows, from: .beginning, at: .now) }
             if rows.rows > 0 { core.dispatchBell.ring() }
         }
         guard !floors.isEmpty else { return }
@@ -110,7 +110,7 @@ final class Lookout {
             }
         }
         guard !found.isEmpty else { return }
-        core.event { $0.swept(found, at: .now) }
+        core.event { $0.schedule.swept(found, at: .now) }
         core.dispatchBell.ring()
     }
 }

@@ -8,14 +8,6 @@ package import CarillonPostgres
 /// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
 /// other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
 package actor Worker {
-    package struct Summary: Sendable {
-        package let counters: WorkerCounters
-        /// All claims are settled, and the worker's row is gone.
-        package let isClean: Bool
-        /// Apps that could not send. Their messages wait.
-        package let troubles: [(app: Int32, name: String, trouble: Trouble)]
-    }
-
     package nonisolated let options: WorkerOptions
     private nonisolated let backend: any Backend
     private nonisolated let loop: EventLoop
@@ -70,17 +62,7 @@ package actor Worker {
         self.breakers = breakers
         flights = FlightRunner(core, ledger, database, lease, apps, breakers, backend)
         maintenance = MaintenanceRunner(
-            MaintenanceContext(
-                core: core,
-                ledger: ledger,
-                database: database,
-                lease: lease,
-                lookout: lookout,
-                breakers: breakers,
-                feedback: FeedbackReader(core, ledger, backend),
-                channels: ChannelKeeper(core, ledger, backend),
-                backend: backend
-            )
+            MaintenanceContext(core, ledger, database, lease, lookout, breakers, backend)
         )
     }
 
@@ -89,23 +71,28 @@ package actor Worker {
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
         try await database.begin { lifeline throws(PostgresError) in try await lease.begin(on: lifeline) }
-        ledger.log(.started(worker: core.state.id))
+        ledger.log(.started(worker: core.state.lease.id))
         // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()
     }
 
+    /// What goes on as long as the worker runs.
+    private static let duties: [@Sendable (isolated Worker) async -> Void] = [
+        { await $0.keepConnections() },
+        { await $0.lease.keepLease() },
+        { await $0.lease.keepWatch() },
+        { await $0.apps.keepNotes() },
+        { await $0.database.logLocks() },
+        { await $0.apps.keepApps() },
+        { await $0.lookForWork() },
+        { await $0.shutDownBackend() },
+    ]
+
     private func work() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepConnections() }
-            group.addTask { await self.keepLease() }
-            group.addTask { await self.keepWatch() }
-            group.addTask { await self.keepNotes() }
-            group.addTask { await self.logLocks() }
-            group.addTask { await self.keepApps() }
-            group.addTask { await self.lookForWork() }
+            for duty in Self.duties { group.addTask { await duty(self) } }
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
-            group.addTask { await self.shutDownBackend() }
             for await _ in core.dispatchBell.rings {
                 while let plan = nextClaim() { group.addTask { await self.fly(plan) } }
                 if core.state.isDone { break }
@@ -120,16 +107,6 @@ package actor Worker {
             try await lease.reconnected(on: connection)
         }
     }
-
-    private func logLocks() async { await database.logLocks() }
-
-    private func keepLease() async { await lease.keepLease() }
-
-    private func keepWatch() async { await lease.keepWatch() }
-
-    private func keepNotes() async { await apps.keepNotes() }
-
-    private func keepApps() async { await apps.keepApps() }
 
     private func lookForWork() async {
         await lease.watchOthers()
@@ -149,8 +126,8 @@ package actor Worker {
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
         guard let share else { return core.event { $0.nextClaim(at: now) } }
-        let room = share.reserve(holding: core.state.inFlight, at: now)
-        defer { share.hold(core.state.inFlight) }
+        let room = share.reserve(holding: core.state.schedule.inFlight, at: now)
+        defer { share.hold(core.state.schedule.inFlight) }
         return core.event { $0.nextClaim(at: now, within: room) }
     }
 
@@ -196,7 +173,7 @@ package actor Worker {
     }
 
     private func end() async -> Summary {
-        let isSettled = core.state.isIdle
+        let isSettled = core.state.schedule.isIdle
         let isSignedOff = await signOff()
         core.event { $0.stoppedWaiting() }
         await database.end()
@@ -205,7 +182,7 @@ package actor Worker {
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            troubles: core.state.limits.holds.troubles.map {
+            troubles: core.state.schedule.limits.holds.troubles.map {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
             }
         )
@@ -218,7 +195,9 @@ package actor Worker {
             try await breakers.writeCounts(on: connection)
             try await apps.writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
-            if !options.once { try await connection.execute(WorkerStatements.endHolds, Parameters(core.state.id)) }
+            if !options.once {
+                try await connection.execute(WorkerStatements.endHolds, Parameters(core.state.lease.id))
+            }
         } catch {
             // The worker can sign off without this.
             database.failed(error, on: connection)

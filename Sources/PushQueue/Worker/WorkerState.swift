@@ -22,78 +22,29 @@ struct WorkerState: Sendable {
     enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
 
     let options: WorkerOptions
-    var phase = Phase.working
-
-    // The lease. The id changes when others declare the worker dead; it fences all settlements.
-    var id: Int64 = 0
-    var installation: (UInt64, UInt64) = (0, 0)
-    var lease: Lease
-    /// When the last heartbeat that succeeded was sent.
-    var heartbeatAt: MonotonicInstant?
-    var watch = HeartbeatWatch()
-    var strays = StrayClaims()
-
-    // What to claim.
-    var board: LaneBoard
-    var limits: AppLimits
-    var slots = ClaimSlots()
-    var due = DueFloor()
-    var polling = PollingPace()
-    var pausedRuns: [AppRun] = []
-    /// When the last of the jobs that went back without using up an attempt is due.
-    var returnsDue: MonotonicInstant?
-    /// Claims that were answered and are not settled yet: rows of `inflight`.
-    var flights: Set<ClaimKey> = []
-
-    // What to write and log.
-    /// Counts that are not in the table `activity` yet.
-    var activity: [Int32: Settlement.Tally] = [:]
-    var notes = CredentialNotes()
-    var errors = RepeatedEvents<String>(interval: .seconds(30))
-    var retries = RepeatedEvents<AppCause>(interval: .seconds(60))
-    var topicEvents = TopicRefusalEvents()
-
-    // Maintenance.
-    var isReadingFeedback = false
-    /// Tasks of the fleet that this worker has begun. They count as failed until they report completion.
-    var begunTasks: Set<MaintenanceTask.Name> = []
-    /// Tasks that have run, well or not.
-    var triedTasks: Set<MaintenanceTask.Name> = []
-    /// How long the latest sweep took.
-    var sweepCost = Duration.zero
-
-    // Connections.
+    private(set) var phase = Phase.working
+    var lease: LeaseState
+    var schedule: Schedule
+    var maintenance: MaintenanceState
+    var tallies = Tallies()
     var reconnection = ReconnectionPace()
     var lockedApps = LockedApps()
     private var paces: [Routine: RetryPace] = [:]
     var random: SeededGenerator
 
-    /// Why pushes of an app are tried again.
-    struct AppCause: Hashable, Sendable {
-        let app: Int32
-        let cause: RetryCause
-    }
-
-    init(_ options: WorkerOptions, seed: UInt64) {
+    /// - Parameter apps: Those whose rows were read before.
+    init(_ options: WorkerOptions, seed: UInt64, apps: AppDirectory = AppDirectory()) {
         self.options = options
-        lease = Lease(duration: options.lease)
-        board = LaneBoard(quantum: options.claimSize)
-        limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
+        lease = LeaseState(duration: options.lease)
+        schedule = Schedule(options, apps: apps)
+        maintenance = MaintenanceState(options)
         random = SeededGenerator(seed: seed)
     }
-
-    var inFlight: Int { limits.admission.inFlight }
-
-    /// The ids of its rows of `inflight`, as far as it knows.
-    var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
-
-    /// Every claim is settled.
-    var isIdle: Bool { slots.areEmpty && flights.isEmpty }
 
     var isDone: Bool {
         switch phase {
         case .working: false
-        case .draining, .givingUp: isIdle && !isReadingFeedback
+        case .draining, .givingUp: schedule.isIdle && !maintenance.isReadingFeedback
         case .drained, .over: true
         }
     }
@@ -115,11 +66,6 @@ struct WorkerState: Sendable {
         paces[routine, default: RetryPace()].failed(using: &random)
     }
 
-    /// How many errors of that kind were suppressed before this one; nil: this one is suppressed too.
-    mutating func suppressed(_ error: String, at now: MonotonicInstant) -> Int? {
-        errors.add(of: error, at: now).map { $0 - 1 }
-    }
-
     // MARK: Stopping
 
     /// False: it was requested before.
@@ -138,4 +84,93 @@ struct WorkerState: Sendable {
 
     /// Claims that are not settled are taken over when the lease has expired.
     mutating func stoppedWaiting() { phase = .over }
+
+    // MARK: The lease
+
+    mutating func renewed(workersAlive: Int, askedAt: MonotonicInstant) {
+        lease.renewed(askedAt: askedAt)
+        schedule.counted(workers: workersAlive)
+    }
+
+    /// The wait before the heartbeats of other workers are read again.
+    mutating func watchWait(at now: MonotonicInstant) -> Duration { lease.watchWait(at: now, using: &random) }
+
+    // MARK: Maintenance
+
+    /// The wait before a task is looked at again.
+    mutating func maintenanceWait() -> Duration { maintenance.wait(using: &random) }
+
+    mutating func maintenanceWait(for task: MaintenanceTask.Name) -> Duration {
+        maintenance.wait(for: task, using: &random)
+    }
+
+    mutating func feedbackWait() -> Duration? { maintenance.feedbackWait(using: &random) }
+
+    var mustSweep: Bool { !floorsToSweep.isEmpty || sweepsScheduled }
+
+    /// The floors to look below.
+    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
+
+    /// Whether to look for due jobs from the beginning of `scheduled`.
+    var sweepsScheduled: Bool { promotes && schedule.skipsScheduled }
+
+    // MARK: Looks
+
+    struct Look: Sendable {
+        let began: MonotonicInstant
+        /// No claim was under way or in flight.
+        let wasIdle: Bool
+        /// Due jobs that were moved to the queue.
+        var promoted = 0
+        /// How long the server took; nil: unknown. The time until the answer includes other statements.
+        var cost: Duration?
+    }
+
+    mutating func lookBegan(at now: MonotonicInstant) -> Look {
+        let look = Look(began: now, wasIdle: schedule.isIdle)
+        if look.wasIdle, options.once { schedule.lookAtAll() }
+        return look
+    }
+
+    /// Whether to move due jobs to the queue.
+    var promotes: Bool { phase == .working }
+
+    /// Where to begin to look for due jobs; nil: none are moved.
+    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place? {
+        promotes ? schedule.promotionStart(at: now) : nil
+    }
+
+    /// The rows of the apps of these lanes were read.
+    mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
+        schedule.understood(lanes, at: now)
+        return holdUnusable(lanes, at: now)
+    }
+
+    /// Returns the wait before the next look.
+    mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
+        let cost = look.cost ?? now - look.began
+        succeeded(in: .look)
+        if look.promoted > 0 || !schedule.isIdle || schedule.hasClaimable(lanes) {
+            return schedule.foundWork(after: cost)
+        }
+        if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
+            phase == .working
+        {
+            phase = .drained
+        }
+        return schedule.foundNothing(after: cost, using: &random)
+    }
+
+    // MARK: Claims
+
+    /// - Parameter room: How many more pushes the workers of this process may have in flight together.
+    mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
+        guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
+        return schedule.nextClaim(at: now, within: room)
+    }
+
+    /// No turn of the app begins soon.
+    mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
+        schedule.foundNoTurn(for: app, at: now, using: &random)
+    }
 }

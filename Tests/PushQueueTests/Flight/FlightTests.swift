@@ -18,12 +18,11 @@ import Testing
         init(app: Int32 = 1) throws {
             var options = WorkerOptions()
             options.maxInFlight = 4800
-            state = WorkerState(options, seed: 1)
-            state.limits.apps = try SimulatedApp.directory.get()
+            state = WorkerState(options, seed: 1, apps: try SimulatedApp.directory.get())
             state.reconnection.connected(at: now)
-            state.registered(as: 7, askedAt: now)
+            state.lease.registered(as: 7, askedAt: now)
             let lane = Lane(app: app, number: 1)
-            _ = state.found([lane])
+            _ = state.schedule.found([lane])
             _ = state.understood([lane], at: now)
             let next = state.nextClaim(at: now)
             let plan = try #require(next)
@@ -99,14 +98,14 @@ import Testing
         #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 2)
-        #expect(scene.state.isIdle && scene.state.inFlight == 0)
+        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 
     @Test func `a claim that is empty, or not made, ends its flight`() throws {
         for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
             var scene = try Scene()
             #expect(scene.tell(event) == "end")
-            #expect(scene.state.isIdle && scene.state.inFlight == 0)
+            #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
         }
     }
 
@@ -115,7 +114,7 @@ import Testing
         _ = scene.claimed(3)
         #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as part 0")
         #expect(scene.tell(.written(.written)) == "await the rest")
-        #expect(scene.state.inFlight == 1)
+        #expect(scene.state.schedule.inFlight == 1)
         #expect(scene.delivered([.delivered, .delivered, .delivered]) == "write [1] as part 1")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 3)
@@ -168,7 +167,7 @@ import Testing
             Issue.record("\(scene.events)")
             return
         }
-        #expect(scene.state.inFlight == 0)
+        #expect(scene.state.schedule.inFlight == 0)
     }
 
     @Test func `jobs that may no longer be sent go back`() throws {
@@ -178,7 +177,7 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "give back")
         #expect(scene.tell(.released) == "end")
-        #expect(scene.state.isIdle)
+        #expect(scene.state.schedule.isIdle)
     }
 
     @Test func `a claim whose release PostgreSQL rejects three times keeps its row`() throws {
@@ -211,11 +210,11 @@ import Testing
         let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
         #expect(superseded == [2])
         #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
-        #expect(scene.state.inFlight == 2)
+        #expect(scene.state.schedule.inFlight == 2)
         var all = try Scene(app: 2)
         _ = all.claimed(1, arePaced: true)
         #expect(all.tell(.paced([-1, 0])) == "end")
-        #expect(all.state.isIdle && all.state.inFlight == 0)
+        #expect(all.state.schedule.isIdle && all.state.schedule.inFlight == 0)
         var lost = try Scene(app: 2)
         _ = lost.claimed(1, arePaced: true)
         #expect(lost.tell(.paced(nil)) == "end")
@@ -242,11 +241,11 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "order 3")
         #expect(scene.tell(.ordered([nil, 77, nil])) == "deliver 1")
-        #expect(scene.state.inFlight == 1)
+        #expect(scene.state.schedule.inFlight == 1)
         #expect(scene.delivered([.delivered]) == "write [0] as part 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 1)
-        #expect(scene.state.isIdle && scene.state.inFlight == 0)
+        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 
     @Test func `a claim whose updates are all superseded, or that was taken over, ends`() throws {
@@ -254,7 +253,7 @@ import Testing
             var scene = try Scene(app: 2)
             _ = scene.claimed(2, areUpdates: true)
             #expect(scene.tell(.ordered(stamps)) == "end")
-            #expect(scene.state.isIdle && scene.state.inFlight == 0)
+            #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
         }
     }
 
@@ -287,7 +286,7 @@ import Testing
             return
         }
         #expect(trouble.kind == .database && trouble.message.contains("violates a constraint"))
-        #expect(scene.state.isIdle && scene.state.inFlight == 0)
+        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 
     @Test func `a row that is too large is split after the rest of its claim`() throws {
@@ -307,7 +306,7 @@ import Testing
         var earlier = Settlement.Tally()
         earlier.failed = 99
         earlier.badTokens = 99
-        scene.state.activity[1] = earlier
+        scene.state.tallies.add(earlier, of: 1)
         _ = scene.claimed(1)
         _ = scene.delivered([Outcome(.rejected, status: 400, reason: .badDeviceToken)])
         #expect(scene.tell(.written(.written)) == "count")

@@ -9,62 +9,77 @@ import Testing
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     /// A state with a claim of three pushes in the air.
-    private func begin() -> (WorkerState, HeldClaim) {
+    private func begin() throws -> (WorkerState, HeldClaim) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         claim.add(tokens: ["cc"])
         var options = WorkerOptions()
-        options.maxInFlight = 100
+        options.maxInFlight = 4800
         var state = WorkerState(options, seed: 1)
-        state.limits.admission.admit(3, of: 1)
-        state.flights.insert(claim.jobs.key)
-        return (state, HeldClaim(claim.jobs, claimedAs: 1, answeredAt: now))
+        state.reconnection.connected(at: now)
+        state.lease.registered(as: 1, askedAt: now)
+        return (state, try self.claim(claim.jobs, in: &state))
     }
 
-    @Test func `settled pushes make room, and the claim is in flight until its last part`() {
-        var (state, flight) = begin()
+    private func claim(_ jobs: ClaimedJobs, in state: inout WorkerState) throws -> HeldClaim {
+        // Jobs of an app that is not there are claimed too.
+        _ = state.read([], of: [1])
+        _ = state.understood([Lane(app: 1, number: 1)], at: now)
+        let next = state.nextClaim(at: now)
+        let plan = try #require(next)
+        var answer = ClaimAnswer()
+        answer.jobs = jobs
+        answer.rows = jobs.count
+        answer.first = jobs.lowest
+        _ = state.schedule.claimAnswered(answer, to: plan, at: now)
+        return HeldClaim(jobs, claimedAs: 1, answeredAt: now)
+    }
+
+    @Test func `settled pushes make room, and the claim is in flight until its last part`() throws {
+        var (state, flight) = try begin()
         let early = Outcomes([.delivered, .pending, .delivered])
         let first = state.settlement(of: flight, early, at: now)
         state.settled(&flight, first, early, at: now)
         #expect(flight.part == 1)
-        #expect(state.inFlight == 1)
-        #expect(!state.isIdle)
+        #expect(state.schedule.inFlight == 1)
+        #expect(!state.schedule.isIdle)
         let all = Outcomes([.delivered, .delivered, .delivered])
         let second = state.settlement(of: flight, all, at: now)
         state.settled(&flight, second, all, at: now)
-        state.ended(flight)
-        #expect(state.inFlight == 0)
-        #expect(state.isIdle)
-        #expect(state.activity[1]?.sent == 3)
+        state.schedule.ended(flight)
+        #expect(state.schedule.inFlight == 0)
+        #expect(state.schedule.isIdle)
+        #expect(state.tallies.takeCounts()[1]?.sent == 3)
     }
 
-    @Test func `a first part that is not written changes nothing`() {
-        var (state, flight) = begin()
+    @Test func `a first part that is not written changes nothing`() throws {
+        var (state, flight) = try begin()
         let early = Outcomes([.delivered, .pending, .delivered])
         _ = state.settlement(of: flight, early, at: now)
         let all = Outcomes([.delivered, .delivered, .delivered])
         let whole = state.settlement(of: flight, all, at: now)
         #expect(whole.ended.map(\.sent) == [2, 1])
-        #expect(state.inFlight == 3)
+        #expect(state.schedule.inFlight == 3)
     }
 
-    @Test func `a claim that was taken over is not counted, and makes room at its end`() {
-        var (state, flight) = begin()
+    @Test func `a claim that was taken over is not counted, and makes room at its end`() throws {
+        var (state, flight) = try begin()
         _ = state.settlement(of: flight, Outcomes([.delivered, .pending, .delivered]), at: now)
         flight.progress = .lost
-        #expect(state.inFlight == 3)
-        state.ended(flight)
-        #expect(state.inFlight == 0)
-        #expect(state.activity.isEmpty)
+        #expect(state.schedule.inFlight == 3)
+        state.schedule.ended(flight)
+        #expect(state.schedule.inFlight == 0)
+        #expect(state.tallies.takeCounts().isEmpty)
     }
 
-    @Test func `a claim that has the number of one lost in a crash stays held`() {
-        let (begun, flight) = begin()
+    @Test func `a claim that has the number of one lost in a crash stays held`() throws {
+        let (begun, flight) = try begin()
         var state = begun
-        let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)
-        state.flights.insert(later)
-        state.ended(flight)
-        #expect(state.heldClaims == [later.id])
-        #expect(!state.isIdle)
+        var later = ClaimBuilder(claimedAt: flight.jobs.claimedAt + 1)
+        later.add(tokens: ["dd"])
+        _ = try claim(later.jobs, in: &state)
+        state.schedule.ended(flight)
+        #expect(state.schedule.heldClaims == [flight.jobs.id])
+        #expect(!state.schedule.isIdle)
     }
 }

@@ -18,20 +18,20 @@ import Testing
 
     @Test mutating func `a task that is due is taken, done and ended`() {
         #expect(steps([true, true, true, true, true]) == "ask connect take work end over")
-        #expect(state.begunTasks.isEmpty)
+        #expect(state.maintenance.begun.isEmpty)
     }
 
     @Test mutating func `a task that is not due, or that another worker takes, is not done`() {
         #expect(steps([false]) == "ask over")
         #expect(steps([true, true, false]) == "ask connect take over")
-        #expect(state.begunTasks.isEmpty)
+        #expect(state.maintenance.begun.isEmpty)
     }
 
     @Test mutating func `a task that fails counts as begun until a later run ends it`() {
         #expect(steps([true, true, true, nil]) == "ask connect take work over")
-        #expect(state.begunTasks == [.feedback])
+        #expect(state.maintenance.begun == [.feedback])
         _ = steps([true, true, true, true, true])
-        #expect(state.begunTasks.isEmpty)
+        #expect(state.maintenance.begun.isEmpty)
     }
 
     @Test mutating func `a worker that ends begins no task, and leaves its task to another`() {

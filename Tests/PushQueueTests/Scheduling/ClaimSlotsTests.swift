@@ -19,17 +19,17 @@ import Testing
 
     @Test func `many small lanes are claimed from while all slots of large claims are taken`() throws {
         var state = WorkerState(WorkerOptions(), seed: 1)
-        state.registered(as: 1, askedAt: start)
+        state.lease.registered(as: 1, askedAt: start)
         state.reconnection.connected(at: start)
         // Jobs of apps that are not there are claimed too, and end as failures.
         _ = state.read([], of: Array(1..<60))
         let large = Lane(app: 1, number: 1)
-        state.board.found([large], at: start)
+        _ = state.understood([large], at: start)
         try makeDeep(large, in: &state)
         // What remains for the large lane: its three places.
         while let plan = state.nextClaim(at: start) { #expect(plan.lane == large && plan.depth == .deep) }
-        #expect(state.slots.isOpen(.shallow) && !state.slots.isOpen(.deep))
-        state.board.found((2..<60).map { Lane(app: $0, number: 1) }, at: start)
+        #expect(state.schedule.slots.isOpen(.shallow) && !state.schedule.slots.isOpen(.deep))
+        _ = state.understood((2..<60).map { Lane(app: $0, number: 1) }, at: start)
         var small: Set<Int32> = []
         while let plan = state.nextClaim(at: start) { small.insert(plan.lane.app) }
         #expect(small.count == ClaimSlots.shallow)
@@ -44,7 +44,7 @@ import Testing
         var answer = ClaimAnswer()
         answer.rows = Int(plan.rows)
         answer.first = 1
-        let tooLarge = state.claimAnswered(answer, to: plan, at: start)
+        let tooLarge = state.schedule.claimAnswered(answer, to: plan, at: start)
         #expect(tooLarge == nil)
     }
 }

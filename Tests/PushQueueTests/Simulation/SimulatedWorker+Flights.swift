@@ -8,7 +8,7 @@ import CarillonPostgres
 extension SimulatedWorker {
     func dispatch() {
         while let plan = state.nextClaim(at: now) {
-            let flight = Flight(plan, claimedAs: state.id)
+            let flight = Flight(plan, claimedAs: state.lease.id)
             take(flight.first, of: SimulatedFlight(flight))
         }
         if state.phase == .draining || state.phase == .givingUp, state.isDone { signOff() }
@@ -53,7 +53,7 @@ extension SimulatedWorker {
         case .split(let message):
             guard let link else { return tell(.wasSplit(parts: nil), to: way) }
             let lane = way.flight.plan.lane
-            let size = state.partSize(of: lane.app)
+            let size = state.schedule.partSize(of: lane.app)
             ask(link, way, or: { _ in .wasSplit(parts: nil) }) {
                 .wasSplit(parts: $0.split(message, in: lane, size: size))
             }
@@ -63,14 +63,14 @@ extension SimulatedWorker {
 
     /// Writes the counts, and does what follows from them.
     func count(on link: SimulatedLink, then: @escaping () -> Void) {
-        let counts = state.takeActivity()
+        let counts = state.tallies.takeCounts()
         guard !counts.isEmpty else { return then() }
         link.ask(self) {
             $0.count(counts)
         } then: { answer in
             switch answer {
             case .failure(let loss):
-                self.state.activityFailed(counts, loss == .unanswered ? .unknown : .nothingDone)
+                self.state.tallies.countsFailed(counts, loss == .unanswered ? .unknown : .nothingDone)
                 self.failed(loss, on: link)
             case .success(let opened):
                 for app in opened { self.simulation.pause(app) }

@@ -34,8 +34,8 @@ extension SimulatedWorker {
 
     private func releaseStrays(then: @escaping () -> Void) {
         withDatabase { link in
-            let flights = self.state.heldClaims
-            let worker = self.state.id
+            let flights = self.state.schedule.heldClaims
+            let worker = self.state.lease.id
             link.ask(self) {
                 $0.strays(of: worker, knowing: flights)
             } then: { answer in
@@ -43,8 +43,8 @@ extension SimulatedWorker {
                     if case .failure(let loss) = answer { self.failed(loss, on: link) }
                     return then()
                 }
-                self.state.foundStrays(strays, at: self.now)
-                let lost = self.state.strays.lost
+                self.state.lease.foundStrays(strays, at: self.now)
+                let lost = self.state.lease.lostClaims
                 guard !lost.isEmpty else { return then() }
                 link.ask(self) {
                     $0.release(lost, of: worker)
@@ -92,13 +92,13 @@ extension SimulatedWorker {
         switch run.run.step {
         case .ask:
             withDatabase { link in
-                let worker = self.state.id
+                let worker = self.state.lease.id
                 link.ask(self, { $0.isDue(task, every: interval, for: worker) }, then: { self.goOn(run, $0, on: link) })
             }
         case .connect:
             guard link != nil, simulation.databaseIsUp else { return run.then() }
             run.own = newLink()
-            run.worker = state.id
+            run.worker = state.lease.id
             goOn(run, .success(true), on: run.own)
         case .take:
             let worker = run.worker
@@ -164,8 +164,8 @@ extension SimulatedWorker {
     }
 
     func sweep() {
-        after(state.sweepWait) {
-            let floors = self.state.sweep
+        after(state.maintenance.sweepWait) {
+            let floors = self.state.floorsToSweep
             let promotes = self.state.sweepsScheduled
             guard !floors.isEmpty || promotes, let link = self.link else { return self.sweep() }
             link.ask(self) { database in
@@ -174,8 +174,8 @@ extension SimulatedWorker {
                 switch answer {
                 case .failure(let loss): self.failed(loss, on: link)
                 case .success(let (promotion, found)):
-                    if let promotion { self.state.promoted(promotion, from: .beginning, at: self.now) }
-                    self.state.swept(found, at: self.now)
+                    if let promotion { self.state.schedule.promoted(promotion, from: .beginning, at: self.now) }
+                    self.state.schedule.swept(found, at: self.now)
                     self.dispatch()
                 }
                 self.sweep()

@@ -26,9 +26,8 @@ final class SimulatedWorker {
 
     init(_ simulation: Simulation, _ options: WorkerOptions) {
         self.simulation = simulation
-        state = WorkerState(options, seed: simulation.random.next())
-        state.installation = (1, 2)
-        state.limits.apps = simulation.apps
+        state = WorkerState(options, seed: simulation.random.next(), apps: simulation.apps)
+        state.lease.began(in: (1, 2))
     }
 
     var now: MonotonicInstant { simulation.now }
@@ -133,8 +132,8 @@ final class SimulatedWorker {
 
     /// Gives back claims whose answers never came.
     private func releaseLost(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        let flights = state.heldClaims
-        let worker = state.id
+        let flights = state.schedule.heldClaims
+        let worker = state.lease.id
         link.ask(self) {
             $0.strays(of: worker, knowing: flights)
         } then: { answer in
@@ -178,7 +177,7 @@ final class SimulatedWorker {
             $0.register(lease: lease)
         } then: { answer in
             guard case .success(let id) = answer else { return then(false) }
-            self.state.registered(as: id, askedAt: askedAt)
+            self.state.lease.registered(as: id, askedAt: askedAt)
             self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
             then(true)
         }
@@ -186,7 +185,7 @@ final class SimulatedWorker {
 
     private func renewLease(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
         let askedAt = now
-        let worker = state.id
+        let worker = state.lease.id
         let lease = state.options.lease.nanoseconds / 1000
         link.ask(self) {
             $0.heartbeat(worker, lease: lease)
@@ -197,7 +196,7 @@ final class SimulatedWorker {
                 if let end = self.state.lease.end { self.permit.extend(until: end) }
                 then(true)
             } else {
-                self.state.declaredDead()
+                self.state.lease.declaredDead()
                 self.permit.revoke()
                 self.register(on: link, then: then)
             }
@@ -205,7 +204,7 @@ final class SimulatedWorker {
     }
 
     private func keepLease() {
-        after(state.heartbeatWait(at: now)) {
+        after(state.lease.heartbeatWait(at: now)) {
             self.withLifeline { lifeline in
                 self.renewLease(on: lifeline) { isDone in
                     self.dispatch()
@@ -228,7 +227,7 @@ final class SimulatedWorker {
 
     private func watchOthers(then: @escaping () -> Void) {
         guard let lifeline else { return then() }
-        let worker = state.id
+        let worker = state.lease.id
         lifeline.ask(self) {
             $0.heartbeats(butOf: worker)
         } then: { answer in
@@ -237,7 +236,7 @@ final class SimulatedWorker {
                 self.failed(loss, on: lifeline)
                 then()
             case .success(let others):
-                let dead = self.state.saw(others, at: self.now)
+                let dead = self.state.lease.saw(others, at: self.now)
                 self.takeOver(from: dead[...], then: then)
             }
         }
@@ -260,9 +259,9 @@ final class SimulatedWorker {
             var isGone = false
             if case .success(let taken) = answer {
                 isGone = taken.workers > 0
-                if isGone || !taken.claims.isEmpty { self.state.tookOver() }
+                if isGone || !taken.claims.isEmpty { self.state.schedule.forgetFloors() }
             }
-            if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: self.now) }
+            if let dead, !isGone { self.state.lease.couldNotTakeOver(dead.worker, at: self.now) }
             link.cut()
             self.dispatch()
             then()
@@ -278,8 +277,8 @@ final class SimulatedWorker {
                 self.dispatch()
                 self.after(wait) { self.lookForWork() }
             }
-            let floors = self.state.board.floors
-            let start = self.state.promotes ? self.state.due.start(at: self.now) : nil
+            let floors = self.state.schedule.floors
+            let start = self.state.promotionStart(at: self.now)
             // Both are asked for together.
             link.ask(self) { database in
                 (start.map { self.promote(in: &database, from: $0) }, database.look(floors))
@@ -290,10 +289,10 @@ final class SimulatedWorker {
                     again(self.state.failed(in: .look))
                 case .success(let (promotion, lanes)):
                     if let promotion, let start {
-                        self.state.promoted(promotion, from: start, at: self.now)
+                        self.state.schedule.promoted(promotion, from: start, at: self.now)
                         look.promoted = promotion.rows
                     }
-                    _ = self.state.found(lanes)
+                    _ = self.state.schedule.found(lanes)
                     _ = self.state.understood(lanes, at: self.now)
                     // More rarely than it would: looks that find nothing tell nothing.
                     again(self.state.lookEnded(look, lanes, at: self.now) * 3)
@@ -323,7 +322,7 @@ final class SimulatedWorker {
     /// Leaves nothing behind.
     func signOff() {
         guard let link, state.phase != .over else { return end() }
-        let worker = state.id
+        let worker = state.lease.id
         releaseLost(on: link) { _ in
             link.ask(self, { $0.signOff(worker) }, then: { _ in self.end() })
         }

@@ -41,7 +41,7 @@ extension WorkerStateTests {
 
     @Test func `with once a worker ends when it is idle and a look from the beginning has found nothing`() throws {
         var state = try begin(with: [first]) { $0.once = true }
-        state.triedTasks = [.channels]
+        state.maintenance.tried(.channels)
         let flight = try claim(&state, at: now)
         let busy = state.lookBegan(at: now)
         _ = end(flight, .delivered, in: &state, at: now)
@@ -54,12 +54,12 @@ extension WorkerStateTests {
 
     @Test func `with once a worker looks once for channels that were requested, and does not end before`() throws {
         var state = try begin { $0.once = true }
-        #expect(state.channelWait == .zero)
+        #expect(state.maintenance.channelWait == .zero)
         let early = state.lookBegan(at: now)
         _ = state.lookEnded(early, [], at: now)
         #expect(!state.isDone)
-        state.triedTasks.insert(.channels)
-        #expect(state.channelWait == nil)
+        state.maintenance.tried(.channels)
+        #expect(state.maintenance.channelWait == nil)
         let late = state.lookBegan(at: now)
         _ = state.lookEnded(late, [], at: now)
         #expect(state.isDone)
@@ -67,13 +67,13 @@ extension WorkerStateTests {
 
     @Test func `with once a worker waits for jobs that went back for a moment, and for no retry`() throws {
         var state = try begin(with: [first]) { $0.once = true }
-        state.triedTasks = [.channels]
+        state.maintenance.tried(.channels)
         var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
         let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
-        state.ended(flight)
+        state.schedule.ended(flight)
         let early = state.lookBegan(at: now + .milliseconds(50))
         _ = state.lookEnded(early, [], at: now + .milliseconds(50))
         #expect(!state.isDone)

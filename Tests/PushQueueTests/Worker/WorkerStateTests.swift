@@ -17,17 +17,16 @@ import Testing
         var options = WorkerOptions()
         options.maxInFlight = 480
         change(&options)
-        var state = WorkerState(options, seed: 1)
-        state.limits.apps = try SimulatedApp.directory.get()
+        var state = WorkerState(options, seed: 1, apps: try SimulatedApp.directory.get())
         state.reconnection.connected(at: now)
-        state.registered(as: 7, askedAt: now)
+        state.lease.registered(as: 7, askedAt: now)
         return state
     }
 
     /// Such a worker that has found rows in these lanes.
     func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
         var state = try begin(change)
-        _ = state.found(lanes)
+        _ = state.schedule.found(lanes)
         _ = state.understood(lanes, at: now)
         return state
     }
@@ -53,8 +52,8 @@ import Testing
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
         let answer = self.answer(to: plan, rows: rows)
-        _ = state.claimAnswered(answer, to: plan, at: now)
-        return HeldClaim(try #require(answer.jobs), claimedAs: state.id, answeredAt: now)
+        _ = state.schedule.claimAnswered(answer, to: plan, at: now)
+        return HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
@@ -69,7 +68,7 @@ import Testing
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         let event = state.learned(from: settlement, of: flight.jobs, at: now)
-        state.ended(flight)
+        state.schedule.ended(flight)
         return event
     }
 
@@ -77,10 +76,10 @@ import Testing
 
     @Test func `without a lease nothing is claimed`() throws {
         var state = try begin(with: [first])
-        state.declaredDead()
+        state.lease.declaredDead()
         var plan = state.nextClaim(at: now)
         #expect(plan == nil)
-        state.registered(as: 8, askedAt: now)
+        state.lease.registered(as: 8, askedAt: now)
         plan = state.nextClaim(at: now)
         #expect(plan != nil)
     }
@@ -103,8 +102,8 @@ import Testing
         }
         #expect(goes(7, at: self.now))
         #expect(!goes(7, at: self.now + .seconds(15)))
-        state.declaredDead()
-        state.registered(as: 8, askedAt: self.now)
+        state.lease.declaredDead()
+        state.lease.registered(as: 8, askedAt: self.now)
         #expect(!goes(7, at: self.now))
     }
 
@@ -115,48 +114,48 @@ import Testing
             let now = self.now + .seconds(second)
             state.renewed(workersAlive: 3, askedAt: now)
             let alive = HeartbeatWatch.Sighting(worker: 2, beat: Int64(second / 3), lease: .seconds(15))
-            let dead = state.saw([still, alive], at: now)
+            let dead = state.lease.saw([still, alive], at: now)
             #expect(dead.isEmpty)
         }
         let alive = HeartbeatWatch.Sighting(worker: 2, beat: 5, lease: .seconds(15))
-        let dead = state.saw([still, alive], at: self.now + .seconds(15))
+        let dead = state.lease.saw([still, alive], at: self.now + .seconds(15))
         #expect(dead.map(\.worker) == [1])
     }
 
     @Test func `while its own heartbeats fail a worker declares no other dead, and then waits for a lease`() throws {
         var state = try begin()
         let other = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
-        let early = [0, 20].flatMap { state.saw([other], at: now + .seconds($0)) }
+        let early = [0, 20].flatMap { state.lease.saw([other], at: now + .seconds($0)) }
         #expect(early.isEmpty)
         for second in stride(from: 20, to: 35, by: 3) {
             state.renewed(workersAlive: 2, askedAt: now + .seconds(second))
-            let dead = state.saw([other], at: now + .seconds(second))
+            let dead = state.lease.saw([other], at: now + .seconds(second))
             #expect(dead.isEmpty)
         }
         state.renewed(workersAlive: 2, askedAt: now + .seconds(35))
-        let dead = state.saw([other], at: now + .seconds(35))
+        let dead = state.lease.saw([other], at: now + .seconds(35))
         #expect(dead.map(\.worker) == [1])
     }
 
     @Test func `a lease that had expired when its answer came is asked for again at once`() throws {
         var state = try begin()
-        #expect(state.heartbeatWait(at: now) == .seconds(3))
+        #expect(state.lease.heartbeatWait(at: now) == .seconds(3))
         state.renewed(workersAlive: 1, askedAt: now)
-        #expect(state.heartbeatWait(at: now + .seconds(28)) == .zero)
+        #expect(state.lease.heartbeatWait(at: now + .seconds(28)) == .zero)
     }
 
     @Test func `with once a worker waits for another that may have died`() throws {
         var state = try begin { $0.once = true }
-        state.triedTasks = [.channels]
+        state.maintenance.tried(.channels)
         func looks(at now: MonotonicInstant) -> Bool {
             let look = state.lookBegan(at: now)
             _ = state.lookEnded(look, [], at: now)
             return state.isDone
         }
         let silent = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15), looksDead: true)
-        _ = state.saw([silent], at: self.now)
+        _ = state.lease.saw([silent], at: self.now)
         let isDone = looks(at: self.now)
-        _ = state.saw([], at: self.now + .seconds(16))
+        _ = state.lease.saw([], at: self.now + .seconds(16))
         let isDoneThen = looks(at: self.now + .seconds(16))
         #expect(!isDone && isDoneThen)
     }
@@ -166,7 +165,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let event = end(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
         #expect(event == nil)
-        #expect(state.limits.holds.troubles.isEmpty)
+        #expect(state.schedule.limits.holds.troubles.isEmpty)
     }
 
     @Test func `without a connection nothing is claimed or tried again`() throws {
@@ -196,7 +195,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
         _ = end(flight, refused, in: &state, at: now)
-        #expect(state.notes.take().statuses == ["rejected"])
+        #expect(state.tallies.takeNotes().statuses == ["rejected"])
         _ = state.understood([first, second], at: now)
         let plans = self.plans(&state, at: now)
         #expect(plans.map(\.lane) == [second])
@@ -206,7 +205,7 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         _ = end(flight, Outcome(.safe), in: &state, at: now)
-        #expect(state.limits.holds.isInTrouble(1))
+        #expect(state.schedule.limits.holds.isInTrouble(1))
         let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
         _ = state.understood([first], at: later)
@@ -215,24 +214,24 @@ import Testing
         _ = state.understood([first], at: later)
         let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
-        _ = state.notes.take()
+        _ = state.tallies.takeNotes()
         _ = end(probe, .delivered, in: &state, at: later)
-        #expect(state.notes.take().statuses == ["ok"])
-        #expect(!state.limits.holds.isInTrouble(1))
+        #expect(state.tallies.takeNotes().statuses == ["ok"])
+        #expect(!state.schedule.limits.holds.isInTrouble(1))
     }
 
     @Test func `pushes whose outcome is unknown end no hold`() throws {
         var state = try begin(with: [first])
         _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
         _ = end(try claim(&state, at: now + .seconds(2)), Outcome(.unknown), in: &state, at: now + .seconds(2))
-        #expect(state.limits.holds.isInTrouble(1))
+        #expect(state.schedule.limits.holds.isInTrouble(1))
     }
 
     @Test func `an app without a route is logged once, and not claimed from`() throws {
         var state = try begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
         _ = state.read([broken], of: [1])
-        _ = state.found([first])
+        _ = state.schedule.found([first])
         let events = [state.understood([first], at: now), state.understood([first], at: now)]
         #expect(events.map(\.count) == [1, 0])
         let plans = self.plans(&state, at: now)
@@ -247,13 +246,13 @@ import Testing
         let first = try #require(firstPlan)
         // A tenth of a second at 40 a second.
         #expect(first.pushes == 4)
-        _ = state.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, at: now)
+        _ = state.schedule.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, at: now)
         let secondPlan = state.nextClaim(at: now)
         let second = try #require(secondPlan)
-        _ = state.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
+        _ = state.schedule.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
         let third = state.nextClaim(at: now)
         #expect(third == nil)
-        state.stoppedWaiting(self.second.app)
+        state.schedule.stoppedWaiting(self.second.app)
         let later = state.nextClaim(at: now)
         #expect(later?.pushes == 4)
     }
@@ -263,9 +262,9 @@ import Testing
         _ = state.understood([second], at: now)
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
-        let large = state.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
+        let large = state.schedule.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
         #expect(large != nil)
-        #expect(state.partSize(of: second.app) == 4)
+        #expect(state.schedule.partSize(of: second.app) == 4)
     }
 
     // MARK: Ceilings
@@ -275,14 +274,14 @@ import Testing
         var flights: [HeldClaim] = []
         while let plan = state.nextClaim(at: now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
-            _ = state.claimAnswered(answer, to: plan, at: now)
+            _ = state.schedule.claimAnswered(answer, to: plan, at: now)
             flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
         }
-        #expect((270...360).contains(state.inFlight))
+        #expect((270...360).contains(state.schedule.inFlight))
         _ = state.understood([second], at: now)
         let others = plans(&state, at: now)
         #expect(others.map(\.lane) == [second])
-        #expect(state.inFlight <= 480)
+        #expect(state.schedule.inFlight <= 480)
         let ended = try #require(flights.last)
         _ = end(ended, .delivered, in: &state, at: now)
         let more = state.nextClaim(at: now)
@@ -301,23 +300,23 @@ import Testing
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
-        #expect(state.inFlight == Int(plan.pushes))
-        state.claimFailed(plan, at: now)
-        #expect(state.inFlight == 0)
-        #expect(state.isIdle)
+        #expect(state.schedule.inFlight == Int(plan.pushes))
+        state.schedule.claimFailed(plan, at: now)
+        #expect(state.schedule.inFlight == 0)
+        #expect(state.schedule.isIdle)
         _ = try claim(&state, at: now, rows: 1)
-        #expect(state.inFlight == 1)
+        #expect(state.schedule.inFlight == 1)
     }
 
     @Test func `a row that can never fit is split, and one that only has to wait is not`() throws {
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
-        let large = state.claimAnswered(answer(to: plan, more: 361), to: plan, at: now)
+        let large = state.schedule.claimAnswered(answer(to: plan, more: 361), to: plan, at: now)
         #expect(large == 1000)
         let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
+        let fitting = state.schedule.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
         #expect(fitting == nil)
     }
 
@@ -327,12 +326,12 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now, rows: 1)
         _ = end(flight, .delivered, in: &state, at: now)
-        let counts = state.takeActivity()
+        let counts = state.tallies.takeCounts()
         #expect(counts[1]?.sent == 1)
-        #expect(state.activity.isEmpty)
-        state.activityFailed(counts, .unknown)
-        #expect(state.activity.isEmpty)
-        state.activityFailed(counts, .nothingDone)
-        #expect(state.activity[1]?.sent == 1)
+        #expect(state.tallies.takeCounts().isEmpty)
+        state.tallies.countsFailed(counts, .unknown)
+        #expect(state.tallies.takeCounts().isEmpty)
+        state.tallies.countsFailed(counts, .nothingDone)
+        #expect(state.tallies.takeCounts()[1]?.sent == 1)
     }
 }

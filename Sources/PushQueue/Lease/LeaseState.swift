@@ -1,0 +1,78 @@
+import CarillonIO
+
+/// The lease of this worker, what it sees of the others, and its claims whose answers were lost.
+struct LeaseState: Sendable {
+    /// Changes when others declare the worker dead. It fences all settlements.
+    private(set) var id: Int64 = 0
+    private(set) var installation: (UInt64, UInt64) = (0, 0)
+    private var lease: Lease
+    /// When the last heartbeat that succeeded was sent.
+    private var heartbeatAt: MonotonicInstant?
+    private var watch = HeartbeatWatch()
+    private var strays = StrayClaims()
+
+    init(duration: Duration) { lease = Lease(duration: duration) }
+
+    mutating func began(in installation: (UInt64, UInt64)) { self.installation = installation }
+
+    // MARK: This worker
+
+    /// Nil: it is over.
+    var end: MonotonicInstant? { lease.end }
+
+    func holds(at now: MonotonicInstant) -> Bool { lease.holds(at: now) }
+
+    mutating func registered(as id: Int64, askedAt: MonotonicInstant) {
+        self.id = id
+        renewed(askedAt: askedAt)
+    }
+
+    mutating func renewed(askedAt: MonotonicInstant) {
+        lease.granted(askedAt: askedAt)
+        if let last = heartbeatAt, askedAt - last >= longestSilence { watch.restart(at: askedAt) }
+        heartbeatAt = askedAt
+    }
+
+    /// Another worker has taken over its claims, so it cannot settle them.
+    mutating func declaredDead() { lease.lost() }
+
+    /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
+    func heartbeatWait(at now: MonotonicInstant) -> Duration {
+        lease.holds(at: now) ? lease.interval : .zero
+    }
+
+    // MARK: The others
+
+    /// If its own heartbeats fail for this long, missing heartbeats of others prove nothing.
+    private var longestSilence: Duration { lease.duration * 3 / 5 }
+
+    /// The heartbeats of the others were read. Returns the dead workers.
+    mutating func saw(_ others: [HeartbeatWatch.Sighting], at now: MonotonicInstant) -> [HeartbeatWatch.Sighting] {
+        watch.saw(others, at: now)
+        guard let heartbeatAt, now - heartbeatAt < longestSilence else { return [] }
+        return watch.dead(at: now)
+    }
+
+    mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
+        watch.couldNotTakeOver(worker, at: now)
+    }
+
+    /// A worker may be dead. `worker --once` does not end before that is known.
+    var hasSuspects: Bool { watch.hasSuspects }
+
+    /// The wait before the heartbeats of others are read again: until a lease may be over, or a fraction of the lease.
+    func watchWait(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) -> Duration {
+        let usual = lease.duration / 15 * Double.random(in: 0.8...1.2, using: &generator)
+        guard let end = watch.nextEnd, end > now else { return usual }
+        return min(usual, max(end - now, .milliseconds(1)))
+    }
+
+    // MARK: Claims whose answers were lost
+
+    /// The stray claims to release.
+    var lostClaims: [ClaimKey] { strays.lost }
+
+    mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) {
+        strays.found(claims, at: now, grace: max(.seconds(30), lease.duration * 2))
+    }
+}

@@ -1,0 +1,63 @@
+import CarillonIO
+
+/// When to check whether maintenance is due.
+struct MaintenanceState: Sendable {
+    private static let waitAfterFailure = Duration.seconds(60)
+    private static let longestWait = Duration.seconds(2)
+    private static let sweepInterval = Duration.seconds(5)
+
+    private let options: WorkerOptions
+    private(set) var isReadingFeedback = false
+    /// Tasks of the fleet that this worker has begun. They count as failed until they report completion.
+    private(set) var begun: Set<MaintenanceTask.Name> = []
+    /// Tasks that have run, well or not.
+    private var tried: Set<MaintenanceTask.Name> = []
+    /// How long the latest sweep took.
+    private var sweepCost = Duration.zero
+
+    init(_ options: WorkerOptions) { self.options = options }
+
+    /// Counts as failed until it reports completion.
+    mutating func began(_ task: MaintenanceTask.Name) { begun.insert(task) }
+    mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
+    /// The task has run, well or not.
+    mutating func tried(_ task: MaintenanceTask.Name) { tried.insert(task) }
+    /// A legacy feedback list is being read, or no more.
+    mutating func reads(feedback isUnderWay: Bool) { isReadingFeedback = isUnderWay }
+    mutating func swept(in cost: Duration) { sweepCost = cost }
+
+    // MARK: Waits
+
+    func wait(using generator: inout some RandomNumberGenerator) -> Duration {
+        options.lease / 3 * Double.random(in: 0.8...1.2, using: &generator)
+    }
+
+    func wait(for task: MaintenanceTask.Name, using generator: inout some RandomNumberGenerator) -> Duration {
+        begun.contains(task) ? Self.waitAfterFailure : wait(using: &generator)
+    }
+
+    /// Nil: it never runs one.
+    func feedbackWait(using generator: inout some RandomNumberGenerator) -> Duration? {
+        let interval = options.feedbackInterval
+        guard interval > .zero, !options.once else { return nil }
+        let wait = begun.contains(.feedback) ? Self.waitAfterFailure : Self.longestWait
+        return min(wait, interval / 2) * Double.random(in: 0.8...1.2, using: &generator)
+    }
+
+    /// Entries that were read are written soon after the connection is back.
+    var feedbackListWait: Duration? {
+        options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
+    }
+
+    /// A request for a channel is answered soon, while somebody may wait for it; not so after a failure.
+    var channelWait: Duration? {
+        if options.once { return tried.contains(.channels) ? nil : .zero }
+        return begun.contains(.channels) ? Self.waitAfterFailure : .seconds(1)
+    }
+
+    /// A sweep walks over all dead entries and may take a twentieth of the time.
+    var sweepWait: Duration { max(Self.sweepInterval, sweepCost * 20) }
+
+    /// With `once`, channels that were requested are made before the worker ends.
+    var isDoneOnce: Bool { options.once && tried.contains(.channels) }
+}

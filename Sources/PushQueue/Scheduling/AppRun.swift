@@ -1,0 +1,7 @@
+/// Paused apps with consecutive ids, which looks skip.
+package struct AppRun: Hashable, Sendable {
+    let first: Int32
+    let last: Int32
+
+    func contains(_ app: Int32) -> Bool { first <= app && app <= last }
+}

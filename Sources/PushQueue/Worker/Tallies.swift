@@ -1,0 +1,94 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// What is to be written and logged, and how often.
+struct Tallies: Sendable {
+    /// Why pushes of an app are tried again.
+    private struct AppCause: Hashable {
+        let app: Int32
+        let cause: RetryCause
+    }
+
+    /// Counts that are not written yet.
+    private var counts: [Int32: Settlement.Tally] = [:]
+    private var notes = CredentialNotes()
+    private var errors = RepeatedEvents<String>(interval: .seconds(30))
+    private var retries = RepeatedEvents<AppCause>(interval: .seconds(60))
+    private var topics = TopicRefusalEvents()
+
+    // MARK: Counts
+
+    mutating func add(_ tally: Settlement.Tally, of app: Int32) {
+        counts[app, default: Settlement.Tally()] += tally
+    }
+
+    /// Returns the counts to write, and begins new ones.
+    mutating func takeCounts() -> [Int32: Settlement.Tally] {
+        defer { counts = [:] }
+        return counts
+    }
+
+    mutating func countsFailed(_ counts: [Int32: Settlement.Tally], _ outcome: PostgresError.Outcome) {
+        guard outcome == .nothingDone else { return }
+        for (app, tally) in counts { add(tally, of: app) }
+    }
+
+    /// Most pushes of the app fail because of its settings, so the counts are written at once for the breaker.
+    func isSuspect(_ app: Int32) -> Bool {
+        guard let counts = counts[app], counts.bad >= 100 else { return false }
+        return counts.bad * 2 > counts.sent + counts.failed
+    }
+
+    // MARK: Notes
+
+    var hasNotes: Bool { !notes.isEmpty }
+
+    mutating func add(_ note: CredentialNotes.Note) { notes.add(note) }
+
+    /// Returns all notes, in the order in which they are to be written.
+    mutating func takeNotes() -> [CredentialNotes.Note] { notes.take() }
+
+    /// A note was not written. It is written again, unless there is a later one.
+    mutating func keep(_ note: CredentialNotes.Note) { notes.keep(note) }
+
+    // MARK: Events
+
+    /// How many errors of that kind were suppressed before this one; nil: this one is suppressed too.
+    mutating func suppressed(_ error: String, at now: MonotonicInstant) -> Int? {
+        errors.add(of: error, at: now).map { $0 - 1 }
+    }
+
+    /// The events of a settlement: pushes that are tried again, and topics that are refused.
+    /// - Parameter name: The name of the app; nil: it has no row.
+    mutating func news(
+        of settlement: Settlement,
+        from jobs: ClaimedJobs,
+        by name: String?,
+        at now: MonotonicInstant
+    ) -> [WorkerEvent] {
+        let refusals = topics.settled(settlement.topicRefusals, sent: settlement.tally.sent, of: jobs.app, at: now)
+        let causes = settlement.retryCauses.counts
+        guard let name else { return [] }
+        var events: [WorkerEvent] = []
+        for (cause, pushes) in causes {
+            if let suppressed = retries.add(pushes, of: AppCause(app: jobs.app, cause: cause), at: now) {
+                events.append(.retrying(app: jobs.app, name: name, cause, pushes: suppressed))
+            }
+        }
+        for item in refusals {
+            events.append(
+                .topicRefused(
+                    app: jobs.app,
+                    name: name,
+                    topic: jobs.batch.topic(of: Int(item.refusal.first)),
+                    status: item.refusal.status,
+                    reason: item.refusal.reason.name ?? "",
+                    pushes: item.pushes,
+                    sent: item.sent
+                )
+            )
+        }
+        return events
+    }
+}
