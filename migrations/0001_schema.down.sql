@@ -1,5 +1,4 @@
-DROP FUNCTION carillon.record_of_person, carillon.record_change, carillon.replaced, carillon.act_as;
-DROP TABLE carillon.audit, carillon.schema_migrations, carillon.installation;
+DROP TABLE carillon.audit, carillon.schema_routines, carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 
 -- A role that another database uses, or that another owner made, stays. PostgreSQL reports a role that is dropped at

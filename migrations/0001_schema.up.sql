@@ -1,8 +1,12 @@
 -- The schema itself, who may use it, and what has been applied to it.
 --
--- The files of this folder are numbered and run in order, each in one transaction: by `carillon migrate up` or by hand:
---     for f in migrations/*.up.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
--- Each records itself in carillon.schema_migrations, so that both ways can be mixed.
+-- `carillon migrate up` runs the numbered files in order, each in one transaction, and with the last one all functions, views
+-- and rights. The same by hand:
+--     export PGOPTIONS='-c check_function_bodies=off'
+--     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
+--         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
+-- Each numbered file records itself in carillon.schema_migrations. The others do not, so `carillon migrate up` applies them again:
+-- run it last, because workers start only with functions that are recorded.
 
 DO $$
 BEGIN
@@ -67,6 +71,19 @@ COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
 COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
 COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
 
+CREATE TABLE carillon.schema_routines (
+    file       text PRIMARY KEY,
+    checksum   text,
+    release    text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE carillon.schema_routines IS 'Applied files of functions, views and rights.';
+COMMENT ON COLUMN carillon.schema_routines.file IS 'its path';
+COMMENT ON COLUMN carillon.schema_routines.checksum IS 'SHA-256 of the file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
+COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
+
 -- The id goes into each apns-id, so that two installations never give two pushes the same one.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -106,7 +123,9 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
+-- Programs that start before rights.sql is applied say which migration they lack.
+GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
+TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
 -- What people have changed. Functions and triggers write it, in the transaction of the change.
 CREATE TABLE carillon.audit (
@@ -134,42 +153,5 @@ COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, wor
 COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
 COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
 COMMENT ON COLUMN carillon.audit.details IS 'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
-
--- Names the person who makes the changes of this transaction; without a name it stays the one of SET carillon.actor, or the
--- login.
-CREATE FUNCTION carillon.act_as(actor text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
-        nullif(current_setting('carillon.actor', true), ''), session_user), true)
-$$;
-
--- The members that have another value, and each value before. A null is a value: the limit that was none before.
-CREATE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
-    FROM jsonb_object_keys(before || after) AS k(key)
-    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
-$$;
-
--- Details that are null are left out. What replaced another value is kept with it: see replaced().
-CREATE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    INSERT INTO carillon.audit (actor, source, action, app, details)
-    VALUES (coalesce(nullif(left(btrim(current_setting('carillon.actor', true)), 60), ''), session_user),
-        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
-        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
-$$;
-
--- Records what programs do as well, and often: only if a person does it, whom act_as or SET carillon.actor has named.
-CREATE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    IF current_setting('carillon.actor', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
-            changed);
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change that a person makes, and none of a program.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

@@ -95,126 +95,6 @@ CREATE TYPE carillon.push_rules AS (
     needs_provider_token boolean
 );
 
--- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
--- to channels, which are a request of their own and have the push type liveactivity there.
-CREATE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
-    VALUES
-        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
-        ('background', '', '{5}', 5, 4096, 64, true, false, false),
-        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
-        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
-        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
-        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
-$$;
-COMMENT ON FUNCTION carillon.push_types IS
-    'What Apple asks of each push type: the ending of its topics, its priorities, the most bytes of a payload and of a collapse '
-    'id, and whether aps is without alert, badge and sound. The row channel is for what publish sends.';
-
--- One row of it, as an expression: enqueue asks for one each time, and a query would cost more than the rest of its checks.
--- Null: there is no such push type.
-DO $$
-BEGIN
-    EXECUTE (SELECT format(
-        'CREATE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
-        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
-    FROM carillon.push_types() AS p);
-END
-$$;
-COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
-
--- The most bytes of a payload. The binary protocol has a limit of its own.
-CREATE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
-$$;
-
--- The same in a refusal.
-CREATE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
-        WHEN protocol = 'binary' THEN ' for the protocol binary'
-        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
-$$;
-
--- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
-CREATE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE push_type
-        WHEN 'liveactivity' THEN CASE
-            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
-            THEN 'push_to_start' ELSE 'live_activity' END
-        WHEN 'widgets' THEN 'widget'
-        WHEN 'complication' THEN 'complication'
-        WHEN 'controls' THEN 'control'
-        WHEN 'voip' THEN 'voip'
-        WHEN 'location' THEN 'location'
-        WHEN 'fileprovider' THEN 'file_provider'
-        WHEN 'pushtotalk' THEN 'push_to_talk'
-        WHEN 'mdm' THEN 'mdm'
-        ELSE 'device' END
-$$;
-
--- The refusal of tokens that are registered with another kind than such a push is for: Apple would refuse each of them. A
--- token that is not registered may be of any kind. One lookup for each token along the primary key, whatever a plan was made for.
-CREATE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-DECLARE
-    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
-    other record;
-BEGIN
-    IF wanted = 'device' THEN
-        RETURN NULL;
-    END IF;
-    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
-        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
-    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
-        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
-            ELSE other.token END) || ', which is registered as ' || other.kind,
-        CASE push_type WHEN 'liveactivity' THEN
-            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
-            ELSE 'Apple refuses a token that is for something else. ' END
-        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
-END
-$$;
-
--- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
--- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
-CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
-        THEN value::pg_catalog.text
-        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
-$$;
-
--- Whether a payload has what a device shows or plays.
-CREATE FUNCTION carillon.is_loud(payload json) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
-$$;
-
--- Whether a payload is that of a background push.
-CREATE FUNCTION carillon.is_silent(payload json) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT position('content-available' IN payload::text) > 0
-        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
-$$;
-
--- The most tokens in one job. Longer lists are cut, so that workers share them.
-CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-
 -- A job in flight. A type of its own, so that stored rows do not block later changes of messages.
 CREATE TYPE carillon.job AS (
     id           bigint,
@@ -391,5 +271,100 @@ CREATE TABLE carillon.fleet_tasks (
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
     ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
+
+-- What the record of a cancelled job needs.
+CREATE TYPE carillon.cancelled_job AS (
+    message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
+    last_reason text, created_at timestamptz,
+    updates text[]  -- its tokens, if it is an update
+);
+
+-- The rest of a message after its jobs left the queue: tokens that are not counted yet, and those of them in flight.
+CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+
+-- The time of one background push to a device token, of an app with max_per_device.
+CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
+
+-- A row a token. Each push has one slot, in which it was sent or will be.
+CREATE TABLE carillon.device_slots (
+    app_id  integer,
+    token   text,
+    slots   carillon.device_slot[] NOT NULL,
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.device_slots SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.device_slots IS
+    'When background pushes were sent to each token, and when those that wait will be. Only apps with max_per_device have rows.';
+COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
+COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of what it means';
+COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of them';
+
+-- The order of updates: no device shows an older one after a newer one.
+--
+-- APNs keeps no order, and a retry may be sent hours after a later update. Two tables keep the order of the updates of
+-- a token. Callers only insert: a row for each update that is not sent yet. Workers only upsert: a row for each token,
+-- with the update that was sent last and its timestamp. So no caller ever waits for another, or for a worker.
+--
+-- What is published to a channel is ordered in the same way: its token stands for the channel.
+
+-- Updates that no worker has sent yet.
+CREATE TABLE carillon.activity_updates (
+    app_id     integer,
+    token      text,
+    message_id bigint,
+    is_end     boolean NOT NULL,      -- updates are ordered by is_end, due_at, message_id
+    due_at     timestamptz NOT NULL,
+    expires_at timestamptz,           -- null: it does not expire
+    PRIMARY KEY (app_id, token, message_id)
+);
+ALTER TABLE carillon.activity_updates SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_updates IS
+    'Updates of Live Activities and channels that are not sent yet: a row for each token of each update. '
+    'update_activity, end_activity and publish write it.';
+COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_updates.is_end IS
+    'whether it ends the activity: it replaces what waits with it, even what was enqueued later';
+COMMENT ON COLUMN carillon.activity_updates.due_at IS
+    'when it was enqueued, or its run_at: only an update that is due replaces an older one';
+COMMENT ON COLUMN carillon.activity_updates.expires_at IS 'from then on it replaces none; null: it does not expire';
+
+-- The latest update of each token that a worker has sent or is about to send.
+CREATE TABLE carillon.activity_stamps (
+    app_id     integer,
+    token      text,
+    message_id bigint NOT NULL,
+    is_final   boolean NOT NULL,
+    due_at     timestamptz NOT NULL,
+    highest    bigint NOT NULL,  -- the highest message id ordered so far: these updates have no rows in activity_updates
+    stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.activity_stamps SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_stamps IS 'The latest update of each token that a worker has sent or is about to send, a row a token.';
+COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_stamps.is_final IS
+    'whether it has ended the activity: nothing is sent after it. A channel goes on after an end';
+COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
+COMMENT ON COLUMN carillon.activity_stamps.highest IS
+    'the highest id of its updates: an older one that comes back for a retry is not sent';
+COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
+
+-- A lock with two modes, one for cancels and one for sessions that put jobs into the queue: each is shared, and they
+-- exclude each other. A view is never locked by VACUUM or pg_dump for long.
+CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

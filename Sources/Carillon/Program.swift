@@ -1,3 +1,4 @@
+import CarillonPushQueue
 import CarillonText
 import FoundationEssentials
 import Glibc
@@ -5,7 +6,7 @@ import Glibc
 /// The program: parses the command line, runs the command, and ends with its exit status.
 @main
 struct Program {
-    static let version = "0.1.0"
+    static let version = Release.current.description
 
     let environment: [String: String]
 

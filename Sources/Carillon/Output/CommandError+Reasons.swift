@@ -87,7 +87,7 @@ extension CommandError {
         switch error.code {
         case .missing, .outdated, .newer, .changed, .plans: self.init(.configuration, error.message)
         case .unknownVersion: self.init(.usage, error.message)
-        case .failed: self.init(.failed, error.message.asSentence)
+        case .failed, .invalid: self.init(.failed, error.message.asSentence)
         default:
             if let cause = error.underlying {
                 self.init(explaining: cause)

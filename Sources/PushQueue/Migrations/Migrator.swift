@@ -7,9 +7,16 @@ package import CarillonPostgres
 /// harm.
 package struct Migrator: Sendable {
     private let connection: PostgresConnection
+    private let routines: Routines
 
     /// Nothing else may use the connection meanwhile.
-    package init(_ connection: PostgresConnection) { self.connection = connection }
+    package init(_ connection: PostgresConnection, _ routines: Routines = .current) {
+        self.connection = connection
+        self.routines = routines
+    }
+
+    /// How often a view that is being read is tried.
+    private static let attempts = 50
 
     private static let lock = Statement(
         "migrate_lock",
@@ -21,67 +28,107 @@ package struct Migrator: Sendable {
         "UPDATE carillon.schema_migrations SET checksum = $2 WHERE version = $1"
     )
 
-    /// Applies and returns the missing migrations up to that version, by default all.
-    /// - Parameter onEach: called after each one is committed.
+    /// Applies and returns the missing migrations up to that version, by default all. With the last migration of this program go
+    /// the functions, views and rights, whenever one of them has changed.
+    /// - Parameter onEach: called after each change is committed.
     package func up(
         to target: Int? = nil,
-        _ onEach: (Migration) -> Void = { _ in }
+        _ onEach: (SchemaChange) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
-        try await walk(onEach) { state, connection in
-            guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
-            try await Self.run(migration, "up", migration.up, on: connection)
-            let parameters = Parameters(Int32(migration.version), state.checksums[migration.version])
-            try await connection.execute(Self.seal, parameters)
-            return migration
+        let target = target ?? Migration.latest
+        return try await walk(onEach) { state, connection in
+            let migration = try state.nextUp(to: target)
+            if let migration {
+                try await Self.run(migration, "up", migration.up, on: connection)
+                let parameters = Parameters(Int32(migration.version), state.checksums[migration.version])
+                try await connection.execute(Self.seal, parameters)
+            }
+            var changes = migration.map { [SchemaChange.applied($0)] } ?? []
+            guard target == Migration.latest, state.isComplete(with: migration) else { return changes }
+            let installer = RoutineInstaller(connection: connection, state: state.routines)
+            switch migration == nil ? state.routines.next : .everything {
+            case .everything: changes.append(.routines(routines.release, dropped: try await installer.install()))
+            case .view(let file):
+                try await installer.replace(file)
+                changes.append(.view(file.name))
+            case nil: break
+            }
+            return changes
         }
     }
 
-    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents.
+    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents. No version has functions and
+    /// views afterwards: the program that goes on from there applies its own by `up`.
     package func down(
         to target: Int = 0,
-        _ onEach: (Migration) -> Void = { _ in }
+        _ onEach: (SchemaChange) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
         try await walk(onEach) { state, connection in
-            guard let migration = try state.nextDown(to: target) else { return nil }
+            let migration = try state.nextDown(to: target)
+            guard migration != nil || state.routines.status.condition != .pending else { return [] }
+            // Workers are stopped, and a session that waits for a lock on a table blocks all others.
+            try await connection.script("SET LOCAL lock_timeout = '5s'")
+            try await RoutineInstaller(connection: connection, state: state.routines).remove()
+            guard let migration else { return [.withoutRoutines] }
             try await Self.run(migration, "down", migration.down, on: connection)
-            return migration
+            return [.undone(migration)]
         }
     }
 
     /// Every known or applied migration, in order.
-    package func status() async throws(SchemaError) -> [MigrationState] {
+    package func status() async throws(SchemaError) -> [MigrationState] { try await state().migrations }
+
+    /// Which functions, views and rights there are.
+    package func routineStatus() async throws(SchemaError) -> RoutineStatus { try await state().routines.status }
+
+    private func state() async throws(SchemaError) -> SchemaState {
         do {
-            return try await SchemaCatalog(connection: connection).state().migrations
+            return try await SchemaCatalog(connection: connection, routines: routines).state()
         } catch {
             throw SchemaError(error)
         }
     }
 
-    /// The migrations above one version and up to another as one script for `psql`.
+    /// The migrations above one version and up to another as one script for `psql`. With the last one go the functions, views
+    /// and rights.
     package static func sql(after version: Int = 0, to target: Int? = nil) throws(SchemaError) -> String {
         for version in [version, target ?? 0] where version != 0 {
             guard Migration.all.contains(where: { $0.version == version }) else {
                 throw .unknownVersion(version, known: Migration.all)
             }
         }
-        return Migration.all.filter { $0.version > version && $0.version <= target ?? Migration.latest }.map {
-            migration in
+        let target = target ?? Migration.latest
+        var scripts = Migration.all.filter { $0.version > version && $0.version <= target }.map { migration in
             "-- \(migration.title).up.sql\nBEGIN;\n\n\(migration.up)\nCOMMIT;\n"
-        }.joined(separator: "\n")
+        }
+        if target == Migration.latest { scripts.append(Routines.current.script) }
+        return scripts.joined(separator: "\n")
     }
 
     private func walk(
-        _ onEach: (Migration) -> Void,
-        _ step: @Sendable (SchemaState, PostgresConnection) async throws -> Migration?
+        _ onEach: (SchemaChange) -> Void,
+        _ step: @Sendable (SchemaState, PostgresConnection) async throws -> [SchemaChange]
     ) async throws(SchemaError) -> [Migration] {
         var done: [Migration] = []
+        var refusals = 0
         do {
-            while let migration = try await connection.transaction({
-                _ = try await connection.query(Self.lock) { $0.count }
-                return try await step(try await SchemaCatalog(connection: connection).state(), connection)
-            }) {
-                done.append(migration)
-                onEach(migration)
+            while true {
+                do {
+                    let changes = try await connection.transaction {
+                        _ = try await connection.query(Self.lock) { $0.count }
+                        let catalog = SchemaCatalog(connection: connection, routines: routines)
+                        return try await step(try await catalog.state(), connection)
+                    }
+                    if changes.isEmpty { break }
+                    done += changes.compactMap(\.migration)
+                    changes.forEach(onEach)
+                    refusals = 0
+                } catch let busy as BusyView {
+                    refusals += 1
+                    if refusals == Self.attempts { throw busy.error }
+                    // Readers that have waited behind the refused change go first.
+                    try await connection.script("SELECT pg_catalog.pg_sleep(0.1)")
+                }
             }
         } catch {
             throw SchemaError(error)
@@ -98,7 +145,7 @@ package struct Migrator: Sendable {
         do {
             try await connection.script(script)
         } catch {
-            throw .failed(migration, direction, error)
+            throw .failed("Migration \(migration.title) \(direction)", error)
         }
     }
 }

@@ -12,6 +12,8 @@ package struct SchemaError: CodedError {
         case newer
         /// A migration was applied with another text than the program has.
         case changed
+        /// The body of a function names what does not exist, or has another error.
+        case invalid
         /// A statement does not use its index.
         case plans
         /// There is no migration of that number.
@@ -52,6 +54,33 @@ extension SchemaError {
         )
     }
 
+    static func outdated(_ routines: RoutineStatus, _ needed: Release) -> Self {
+        let there =
+            routines.condition == .pending
+            ? "has no functions, views and rights of a release"
+            : "has other functions, views and rights, of \(routines.release),"
+        return Self(
+            .outdated,
+            "The schema carillon \(there) and this program needs those of \(needed): run `carillon migrate up`."
+        )
+    }
+
+    static func newer(_ routines: RoutineStatus, than own: Release) -> Self {
+        Self(
+            .newer,
+            "The schema carillon has the functions, views and rights of \(routines.release), and this program is \(own): use "
+                + "the program that applied them, or a newer one."
+        )
+    }
+
+    static func invalid(_ error: PostgresError) -> Self {
+        Self(
+            .invalid,
+            "Functions of this program do not fit the schema carillon, and nothing was applied: \(error.message)",
+            underlying: error
+        )
+    }
+
     static func changed(_ migration: MigrationState) -> Self {
         Self(
             .changed,
@@ -77,19 +106,17 @@ extension SchemaError {
         )
     }
 
-    static func failed(_ migration: Migration, _ direction: String, _ error: PostgresError) -> Self {
-        // dependent_objects_still_exist: the details name these objects, and contain no data of rows.
-        let details = error.sqlState == "2BP01" ? error.detail.map { "\n\($0)\n" } ?? "" : ""
-        // lock_not_available
-        let again =
-            error.sqlState == "55P03"
-            ? ". Migrations before it stay done: run the command again when nobody uses these tables" : ""
-        return Self(
-            .failed,
-            "Migration \(migration.title) \(direction) failed and was rolled back: \(error.message)\(details)\(again)"
-                + (error.hint.map { ".\n  \($0)" } ?? ""),
-            underlying: error
-        )
+    /// - Parameter what: what failed, such as "Migration 0003_queue up".
+    static func failed(_ what: String, _ error: PostgresError) -> Self {
+        let advice: String
+        switch error.sqlState {
+        case "2BP01":  // dependent_objects_still_exist: the details name these objects, and contain no data of rows
+            advice = (error.detail.map { "\n\($0)\n" } ?? "") + "Change or drop them, then run the command again."
+        case "55P03":  // lock_not_available
+            advice = ". What was done before stays done: run the command again when nobody uses these tables."
+        default: advice = error.hint.map { ".\n  \($0)" } ?? ""
+        }
+        return Self(.failed, "\(what) failed and was rolled back: \(error.message)\(advice)", underlying: error)
     }
 
     init(_ error: any Error) {

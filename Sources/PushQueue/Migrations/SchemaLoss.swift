@@ -21,7 +21,7 @@ package struct SchemaLoss: Sendable {
 
     /// Tables without data of users.
     private static let own: Set<String> = [
-        "carillon.schema_migrations", "carillon.installation", "carillon.fleet_tasks",
+        "carillon.schema_migrations", "carillon.schema_routines", "carillon.installation", "carillon.fleet_tasks",
     ]
 
     package static func of(

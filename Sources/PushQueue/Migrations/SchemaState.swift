@@ -1,4 +1,4 @@
-/// The migrations of a database beside those of this program, and what follows from both.
+/// The schema of a database beside that of this program, and what follows from both.
 struct SchemaState: Sendable {
     /// A row of `carillon.schema_migrations`.
     struct Record: Sendable, Equatable {
@@ -14,11 +14,18 @@ struct SchemaState: Sendable {
     let known: [Migration]
     /// By version.
     let checksums: [Int: String]
+    let routines: RoutineState
 
-    init(records: [Record]?, known: [Migration] = Migration.all, checksums: [Int: String]) {
+    init(
+        records: [Record]?,
+        known: [Migration] = Migration.all,
+        checksums: [Int: String],
+        routines: RoutineState
+    ) {
         self.records = records?.sorted { $0.version < $1.version }
         self.known = known
         self.checksums = checksums
+        self.routines = routines
     }
 
     private var applied: [Record] { records ?? [] }
@@ -66,6 +73,11 @@ struct SchemaState: Sendable {
         return known.first { $0.version == last.version }
     }
 
+    /// Whether all migrations are applied, when this one is as well.
+    func isComplete(with migration: Migration?) -> Bool {
+        migrations.allSatisfy { $0.condition == .applied || $0.version == migration?.version }
+    }
+
     /// Throws if this program cannot use the schema.
     func checkReadiness() throws(SchemaError) {
         guard let records = self.records, !records.isEmpty else { throw .missing }
@@ -73,6 +85,7 @@ struct SchemaState: Sendable {
         if let pending = migrations.first(where: { $0.condition == .pending }) {
             throw .outdated(at: records.last?.version ?? 0, next: pending)
         }
+        try routines.checkReadiness()
     }
 
     private func checkWhatIsThere() throws(SchemaError) {
@@ -83,5 +96,6 @@ struct SchemaState: Sendable {
             case .applied, .pending: continue
             }
         }
+        try routines.checkIsNotNewer()
     }
 }

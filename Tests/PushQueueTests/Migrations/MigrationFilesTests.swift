@@ -15,9 +15,13 @@ import Testing
     }
 
     @Test func `the program contains every file on disk, and no other`() throws {
-        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
-        let carried = Migration.all.flatMap { ["\($0.title).down.sql", "\($0.title).up.sql"] }
-        #expect(files == carried)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: Self.folder.path).filter {
+            $0.hasSuffix(".sql")
+        }
+        let carried =
+            Migration.all.flatMap { ["\($0.title).down.sql", "\($0.title).up.sql"] }
+            + Routines.current.files.map(\.path)
+        #expect(files.sorted() == carried.sorted())
     }
 
     @Test(arguments: Migration.all)
@@ -26,6 +30,15 @@ import Testing
         let down = try Self.text("\(migration.title).down.sql")
         #expect(migration.up == up)
         #expect(migration.down == down)
+    }
+
+    @Test func `the functions, views and rights in the program are those of the files`() throws {
+        for file in Routines.current.files { #expect(try file.text == Self.text(file.path), "\(file.path)") }
+    }
+
+    @Test func `the order by hand is the order of the program`() {
+        let views = Routines.current.views.map { $0.path.dropFirst("views/".count).dropLast(".sql".count) }
+        #expect(Migration.all[0].up.contains("migrations/views/{\(views.joined(separator: ","))}.sql"))
     }
 
     @Test func `versions have no gap`() {

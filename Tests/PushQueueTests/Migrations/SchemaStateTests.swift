@@ -8,7 +8,7 @@ import Testing
     private static let checksums = [1: "one", 2: "two", 3: "three"]
 
     private static func state(_ records: [SchemaState.Record]?) -> SchemaState {
-        SchemaState(records: records, known: known, checksums: checksums)
+        SchemaState(records: records, known: known, checksums: checksums, routines: RoutineStateTests.state())
     }
 
     private static func record(_ version: Int, name: String? = nil, checksum: String? = nil) -> SchemaState.Record {

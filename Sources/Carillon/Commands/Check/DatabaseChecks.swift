@@ -78,7 +78,7 @@ struct DatabaseChecks {
                 "The user \(user) lacks rights of a worker: \(all).",
                 remedy:
                     "As a superuser, or as the schema's owner with the admin option, run GRANT carillon_worker TO \(user). Rights that were revoked from "
-                    + "carillon_worker itself are listed by 'carillon migrate sql --after 11'."
+                    + "carillon_worker itself are listed by 'carillon migrate sql --after \(Migration.latest)'."
             )
         }
         return .ok("roles", "The user \(user) has the rights of a worker.")
@@ -91,7 +91,8 @@ struct DatabaseChecks {
             return .warning(
                 "grants",
                 "Rights that the migrations granted were revoked: \(all).",
-                remedy: "Grant them again as the schema's owner; 'carillon migrate sql --after 11' shows how."
+                remedy:
+                    "Grant them again as the schema's owner; 'carillon migrate sql --after \(Migration.latest)' shows how."
             )
         }
         return .ok("grants", "carillon_app, carillon_worker and carillon_reader have their rights.")

@@ -8,17 +8,22 @@ extension Command {
         "migrate up",
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
-            "If the schema is up to date, it does nothing. Several may run at the same time.",
+            "With the last migration, all functions, views and rights are applied; functions that the program no longer has are "
+            + "dropped and listed. If the schema is up to date, it does nothing. Several may run at the same time.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
-            let (done, others, newest) = try await DatabaseScope.with(invocation) { connection, _ in
+            let (changes, others, newest) = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let before = Set(try await migrator.applied())
-                let done = try await migrator.up(to: target) { invocation.console.print("Applied \($0.title).") }
+                var changes: [SchemaChange] = []
+                let done = try await migrator.up(to: target) { change in
+                    changes.append(change)
+                    change.sentences.forEach(invocation.console.print)
+                }
                 let applied = try await migrator.applied()
                 let others = Set(applied).subtracting(before).subtracting(done.map(\.version))
-                return (done, Migration.all.filter { others.contains($0.version) }, applied.last ?? 0)
+                return (changes, Migration.all.filter { others.contains($0.version) }, applied.last ?? 0)
             }
             if let target, newest > target {
                 invocation.console.print(
@@ -26,7 +31,7 @@ extension Command {
                 )
             } else if !others.isEmpty {
                 invocation.console.print("Meanwhile another program applied \(Counted.list(others.map(\.title))).")
-            } else if done.isEmpty {
+            } else if changes.isEmpty {
                 invocation.console.print("The schema is up to date.")
             }
             return .done
@@ -37,11 +42,16 @@ extension Command {
         "migrate down",
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
-            "Says which rows are deleted, and asks first; --yes agrees. Refuses while workers are alive.",
+            "Drops all functions and views, too: afterwards run 'carillon migrate up' of the program that goes on from there. "
+            + "Says which rows are deleted, and asks first; --yes agrees. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
-            let told = { (migration: Migration) in invocation.console.print("Undid \(migration.title).") }
-            let done = try await DatabaseScope.with(invocation) { connection, _ in
+            var isDone = false
+            let told = { (change: SchemaChange) in
+                isDone = true
+                change.sentences.forEach(invocation.console.print)
+            }
+            _ = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let applied = try await migrator.applied()
                 let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
@@ -49,10 +59,13 @@ extension Command {
                     return try await migrator.down(to: target, told)
                 }
                 let loss = try await SchemaLoss.of(goingTo: target, from: applied, on: connection)
-                if !loss.migrations.isEmpty { try await agree(to: loss, invocation, connection) }
+                let routines = try await migrator.routineStatus()
+                if !loss.migrations.isEmpty || routines.condition != .pending {
+                    try await agree(to: loss, invocation, connection)
+                }
                 return try await migrator.down(to: target, told)
             }
-            if done.isEmpty { invocation.console.print("There was nothing to undo.") }
+            if !isDone { invocation.console.print("There was nothing to undo.") }
             return .done
         }
     )
@@ -78,8 +91,11 @@ extension Command {
             ? ""
             : " \(Counted.list(roles)), limited to an app by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
                 + "until 'carillon migrate up'."
+        let what =
+            loss.migrations.isEmpty
+            ? "Dropping the functions and views" : "Undoing \(Counted.list(loss.migrations.map(\.title)))"
         try Confirmation(invocation: invocation).obtain(
-            "Undoing \(Counted.list(loss.migrations.map(\.title))) "
+            "\(what) "
                 + (tables.isEmpty ? "deletes no rows." : "deletes \(Counted.list(tables)).") + isolated
         )
     }
@@ -89,24 +105,25 @@ extension Command {
         summary: "List the migrations; exits with 78 if this program needs another schema.",
         options: [.json, .database],
         run: { invocation in
-            let (states, problem) = try await DatabaseScope.with(invocation) { connection, _ in
-                let states = try await Migrator(connection).status()
+            let (states, routines, problem) = try await DatabaseScope.with(invocation) { connection, _ in
+                let migrator = Migrator(connection)
+                let (states, routines) = (try await migrator.status(), try await migrator.routineStatus())
                 do {
                     try await SchemaCheck.run(on: connection)
-                    return (states, SchemaError?.none)
+                    return (states, routines, SchemaError?.none)
                 } catch let error as SchemaError {
-                    return (states, error)
+                    return (states, routines, error)
                 }
             }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(json: states.json)
             } else {
                 let table = TextTable(
-                    states,
-                    .right("VERSION") { String($0.version) },
+                    states.map(\.line) + [routines.line],
+                    .right("VERSION") { $0.version },
                     .left("NAME") { $0.name },
                     .left("CONDITION") { "\($0.condition)" },
-                    .left("APPLIED") { $0.day ?? "-" }
+                    .left("APPLIED") { $0.appliedAt.map(UnixTimeText.day) ?? "-" }
                 )
                 invocation.console.print(table)
             }
@@ -118,8 +135,9 @@ extension Command {
     static let migrateSQL = Command(
         "migrate sql",
         summary: "Print the migrations as SQL, for psql and for other migration tools.",
+        discussion: "After the last migration follow the functions, views and rights, unless --to ends before it.",
         options: [.after, .to],
-        examples: ["carillon migrate sql | psql", "carillon migrate sql --after 12"],
+        examples: ["carillon migrate sql | psql", "carillon migrate sql --after 7"],
         run: { invocation in
             let after = invocation.settings.countIfAny(.after) ?? 0
             invocation.console.output.write(try Migrator.sql(after: after, to: invocation.settings.countIfAny(.to)))
@@ -134,10 +152,47 @@ extension Migrator {
     }
 }
 
+extension SchemaChange {
+    fileprivate var sentences: [String] {
+        switch self {
+        case .applied(let migration): ["Applied \(migration.title)."]
+        case .undone(let migration): ["Undid \(migration.title)."]
+        case .routines(let release, let dropped):
+            ["Applied the functions, views and rights of \(release)."] + dropped.map { "Dropped \($0)." }
+        case .view(let name): ["Replaced the view carillon.\(name)."]
+        case .withoutRoutines: ["Dropped the functions and views."]
+        }
+    }
+}
+
+/// A line of `migrate status`.
+private struct StatusLine {
+    let version: String
+    let name: String
+    let condition: MigrationState.Condition
+    let appliedAt: Int64?
+}
+
+extension RoutineStatus {
+    fileprivate var line: StatusLine {
+        StatusLine(
+            version: "\(release)",
+            name: "functions, views, rights",
+            condition: condition,
+            appliedAt: appliedAt
+        )
+    }
+}
+
 extension MigrationState: JSONConvertible {
-    fileprivate var day: String? { appliedAt.map(TimeText.day) }
+    fileprivate var line: StatusLine {
+        StatusLine(version: String(version), name: name, condition: condition, appliedAt: appliedAt)
+    }
 
     var json: JSONValue {
-        ["version": version, "name": name, "condition": "\(condition)", "applied_at": day]
+        [
+            "version": version, "name": name, "condition": "\(condition)",
+            "applied_at": appliedAt.map(TimeText.day),
+        ]
     }
 }

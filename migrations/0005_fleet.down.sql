@@ -1,0 +1,3 @@
+DROP TABLE carillon.maintenance, carillon.breakers, carillon.provider_tokens, carillon.rates;
+
+DELETE FROM carillon.schema_migrations WHERE version = 5;

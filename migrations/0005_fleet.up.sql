@@ -1,0 +1,69 @@
+-- State that all workers share: the pace of each app, provider tokens and breakers.
+
+-- When the next turn of an app begins. Apps without max_rate have no row.
+CREATE TABLE carillon.rates (
+    app_id  integer PRIMARY KEY,
+    next_at timestamptz NOT NULL
+);
+-- Updated several times a second: heap-only updates keep it small.
+ALTER TABLE carillon.rates SET (
+    fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
+);
+
+-- One provider token for each signing key, minted by the first worker that finds the old one expired.
+CREATE TABLE carillon.provider_tokens (
+    certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
+    jwt            text NOT NULL,
+    issued_at      timestamptz NOT NULL,
+    rests_until    timestamptz  -- no token is minted before: APNs refused too many new ones
+);
+
+-- Apps that were paused because most of their pushes failed in a way that their settings cause.
+CREATE TABLE carillon.breakers (
+    app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    opened_at         timestamptz NOT NULL DEFAULT now(),
+    bad               bigint NOT NULL,
+    pushes            bigint NOT NULL,
+    closed_at         timestamptz,
+    -- Counts in the minute of closed_at, up to closed_at.
+    closed_bad        bigint NOT NULL DEFAULT 0,
+    closed_pushes     bigint NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE carillon.breakers IS
+    'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
+COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
+COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that failed so by then';
+COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
+COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
+COMMENT ON COLUMN carillon.breakers.closed_bad IS
+    'pushes that failed so in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
+
+-- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums activity, and
+-- deletes other old rows.
+
+-- The state of each step. A step is one transaction or several; one that fails does not stop the others.
+CREATE TABLE carillon.maintenance (
+    step         text PRIMARY KEY,
+    place        integer NOT NULL UNIQUE,
+    last_success timestamptz NOT NULL DEFAULT now(),
+    last_failure timestamptz,
+    last_error   text
+);
+INSERT INTO carillon.maintenance (step, place) VALUES
+    ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
+    ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
+    ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
+    ('delete cancelled', 10), ('sum activity', 11), ('delete activity', 12), ('delete activity_sums', 13),
+    ('delete dedupe', 14), ('delete feedback', 15), ('delete broadcasts', 16), ('delete unknown_outcomes', 17),
+    ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
+    ('delete audit', 22);
+COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
+COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
+COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
+COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
+COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';
+COMMENT ON COLUMN carillon.maintenance.last_error IS 'the error of the last failure';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (5, 'fleet');

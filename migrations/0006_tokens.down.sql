@@ -1,0 +1,5 @@
+DROP FUNCTION carillon.as_reaper;
+DROP TABLE carillon.watched_tables, carillon.feedback, carillon.tokens;
+GRANT CREATE ON SCHEMA carillon TO carillon_reaper;
+
+DELETE FROM carillon.schema_migrations WHERE version = 6;

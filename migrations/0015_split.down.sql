@@ -1,3 +1,0 @@
-DROP FUNCTION carillon.discard, carillon.split, carillon.cut, carillon.shortened;
-
-DELETE FROM carillon.schema_migrations WHERE version = 15;

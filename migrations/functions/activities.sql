@@ -1,0 +1,315 @@
+-- Text as jsonb; null: it is not JSON, or has what jsonb cannot store.
+CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN value::jsonb;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+
+-- The alert of an activity as JSON: an object, as Apple takes no plain text here.
+CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
+        alert := a.alert::jsonb;
+    ELSIF a.alert ~ '^\s*\{' THEN
+        -- JSON that a driver sent as text.
+        alert := carillon.parsed_jsonb(a.alert);
+        refusal := carillon.broken_json('alert', a.alert);
+    END IF;
+    IF alert IS NULL AND a.alert IS NOT NULL THEN
+        alert := jsonb_build_object('body', a.alert);
+    ELSIF jsonb_typeof(alert) = 'string' THEN
+        alert := jsonb_build_object('body', alert);
+    ELSIF jsonb_typeof(alert) <> 'object' THEN
+        refusal := carillon.refusal('alert', 'text, or a JSON object', alert::text);
+    END IF;
+    IF alert IS NOT NULL AND num_nonnulls(a.title, a.body) > 0 THEN
+        refusal := carillon.refusal('alert', 'null if title or body is given', 'a value',
+            'Pass the text as body, together with the title.');
+    ELSIF num_nonnulls(a.title, a.body) > 0 THEN
+        alert := jsonb_strip_nulls(jsonb_build_object('title', a.title, 'body', a.body));
+    END IF;
+    IF a.sound IS NOT NULL AND alert IS NULL THEN
+        refusal := carillon.refusal('sound', 'null unless there is an alert', quote_literal(a.sound),
+            'The sound of an activity belongs to its alert: pass title, body or alert too.');
+    ELSIF a.sound IS NOT NULL AND alert ? 'sound' THEN
+        refusal := carillon.refusal('sound', 'null if alert has the member "sound"', quote_literal(a.sound));
+    ELSIF a.sound IS NOT NULL THEN
+        alert := alert || jsonb_build_object('sound', a.sound);
+    END IF;
+END
+$$;
+
+-- The refusal of an argument that belongs to an activity; null: all are valid.
+CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
+        'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    wrong record;
+BEGIN
+    m.relevance_score := a.relevance_score;
+    m.aps := a.aps;
+    m.extra := a.extra;
+    refusal := carillon.check_members(m);
+    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
+    THEN
+        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the activity''s ContentState',
+            a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
+        RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
+            quote_literal(a.attributes_type));
+    ELSIF a.event = 'start' AND jsonb_typeof(a.attributes) IS DISTINCT FROM 'object' THEN
+        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes_text, NULL,
+            CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
+        RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
+            'Apple starts an activity only with an alert.');
+    ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
+            'Request one with carillon.request_channel, and wait for it with carillon.channel.');
+    ELSIF a.everyone AND a.tokens IS NOT NULL THEN
+        RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
+            'Pass the tokens, or everyone => true for every push_to_start token of the app.');
+    ELSIF a.aps ?| members THEN
+        RETURN carillon.refusal('aps', 'members that no argument has', a.aps::text,
+            'Each of these has an argument of its own: ' || array_to_string(members, ', ') || '.');
+    ELSIF refusal.message IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
+    SELECT t.* INTO wrong FROM (VALUES
+        ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
+    ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
+    IF FOUND THEN
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970 began', quote_literal(wrong.value));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Builds the payload of an activity and enqueues it. A worker replaces the timestamp 0 by the time of sending, for
+-- which the payload needs nine bytes more.
+CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    made record := carillon.activity_alert(a);
+    refusal carillon.refusal := made.refusal;
+    push_type CONSTANT text := 'liveactivity';
+    size integer;
+    app_id integer;
+    id bigint;
+    last bigint;
+BEGIN
+    -- A channel may be named by its reference.
+    a.channel := coalesce((
+        SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
+        WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
+            AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
+    a.content_state := carillon.parsed_jsonb(a.state_text);
+    a.attributes := carillon.parsed_jsonb(a.attributes_text);
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_activity(a, made.alert);
+    END IF;
+    IF refusal.message IS NULL THEN
+        m.payload := '{"aps":{' || concat_ws(',',
+            '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
+            '"event":"' || a.event || '"',
+            '"content-state":' || carillon.compact(a.content_state),
+            '"attributes-type":' || to_json(a.attributes_type),
+            '"attributes":' || carillon.compact(a.attributes),
+            CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
+                WHEN a.push_token THEN '"input-push-token":1' END,
+            '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
+            '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
+            '"relevance-score":' || to_json(a.relevance_score),
+            '"alert":' || carillon.compact(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact(a.extra), 2) ELSE '}}' END;
+        size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF size > (carillon.rules_of(push_type)).payload_limit THEN
+            refusal := carillon.refusal((
+                    SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
+                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
+                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
+                    ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
+                'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    m.app := a.app;
+    m.tokens := a.tokens;
+    m.payload_type := 'text'::regtype;
+    m.push_type := push_type;
+    -- Apple counts pushes of priority 10 against a budget.
+    m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
+    m.expires_at := a.expires_at;
+    m.topic := a.topic;
+    m.run_at := a.run_at;
+    m.lane := a.lane;
+    m.reference := a.reference;
+    m.dedupe_key := a.dedupe_key;
+    m.dedupe_for := a.dedupe_for;
+    m.on_unknown := a.on_unknown;
+    m.on_duplicate := 'null';
+    m.is_strict := false;
+    id := carillon.submit(m, coalesce(a.everyone, false));
+    IF a.event <> 'start' AND id IS NOT NULL THEN
+        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
+        IF app_id IS NULL THEN
+            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
+            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
+        END IF;
+        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
+            RETURN id;
+        END IF;
+        SELECT b.last_id INTO last FROM carillon.broadcasts b WHERE b.app_id = app_id AND b.id = id;
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
+            UNION ALL
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
+            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
+        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
+    END IF;
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues what starts, updates or ends Live Activities.';
+
+-- Two functions of each name: drivers bind a content state as text, as JSON or without a type, which counts as text. A state of
+-- JSON has an argument without a default. An alert may have any of these types independently of it, because PostgreSQL's two
+-- polymorphic families are separate.
+CREATE OR REPLACE FUNCTION carillon.start_activity(
+    app text, tokens text[], attributes_type text, attributes text, content_state text,
+    alert anycompatible DEFAULT NULL, title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL,
+    channel text DEFAULT NULL, push_token boolean DEFAULT true, everyone boolean DEFAULT false,
+    stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'start', content_state, NULL,
+        attributes_type, attributes, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound,
+        channel, push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.start_activity(
+    app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement,
+    alert anycompatible DEFAULT NULL, title text DEFAULT NULL, body text DEFAULT NULL, sound text DEFAULT NULL,
+    channel text DEFAULT NULL, push_token boolean DEFAULT true, everyone boolean DEFAULT false,
+    stale_date timestamptz DEFAULT NULL, relevance_score double precision DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'start', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL,
+        attributes_type, pg_catalog.to_jsonb(attributes)::pg_catalog.text, NULL, alert::pg_catalog.text,
+        pg_catalog.pg_typeof(alert), title, body, sound, channel, push_token, everyone, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.update_activity(
+    app text, tokens text[], content_state text, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
+    priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'update', content_state, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.update_activity(
+    app text, tokens text[], content_state anyelement, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, apns_timestamp timestamptz DEFAULT NULL,
+    priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'update', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, NULL, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.end_activity(
+    app text, tokens text[], content_state text DEFAULT NULL, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'end', content_state, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.end_activity(
+    app text, tokens text[], content_state anyelement, alert anycompatible DEFAULT NULL, title text DEFAULT NULL,
+    body text DEFAULT NULL, sound text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
+    relevance_score double precision DEFAULT NULL, dismissal_date timestamptz DEFAULT NULL,
+    apns_timestamp timestamptz DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL, run_at timestamptz DEFAULT NULL,
+    lane bigint DEFAULT NULL, reference text DEFAULT NULL, dedupe_key text DEFAULT NULL,
+    dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry', topic text DEFAULT NULL, aps jsonb DEFAULT NULL,
+    extra jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW(app, tokens, 'end', pg_catalog.to_jsonb(content_state)::pg_catalog.text, NULL, NULL,
+        NULL, NULL, alert::pg_catalog.text, pg_catalog.pg_typeof(alert), title, body, sound, NULL,
+        NULL, NULL, stale_date, relevance_score, dismissal_date, apns_timestamp, priority, expires_at, run_at,
+        lane, reference, dedupe_key, dedupe_for, on_unknown, topic, aps, extra)::carillon.activity_arguments)
+$$;
+
+DO $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN
+        SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
+            ('start_activity', 'Starts a Live Activity on the devices of push-to-start tokens; with everyone, on all of '
+                'the app. The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or '
+                'the dedupe_key is taken.'),
+            ('update_activity', 'Updates Live Activities. An older update of a token is never begun after a newer one. '
+                'The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
+            ('end_activity', 'Ends Live Activities, with their last content. The tokens are an array, also of one. Returns '
+                'the id of the message; null: there are no tokens, or the dedupe_key is taken.')
+        ) AS c(name, comment) ON c.name = p.proname
+        WHERE p.pronamespace = 'carillon'::regnamespace
+    LOOP
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', one.function, one.comment);
+    END LOOP;
+END
+$$;

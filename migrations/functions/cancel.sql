@@ -1,0 +1,292 @@
+-- Cancels jobs that no worker has claimed.
+--
+-- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
+-- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
+--
+-- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
+-- app they lock first its advisory lock, then those of messages, cancelling, rows of broadcasts, rows of messages and
+-- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
+-- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
+-- cancels any number of messages in one call.
+--
+-- A cancel is visible to workers only after its commit. A job that returns to the queue before that must not be sent,
+-- so either the cancel sees the job or the worker sees the cancel. A cancel locks its messages, waits for sessions that
+-- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
+-- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
+
+-- Takes the advisory locks for a cancel, until the transaction ends. The server's lock table has limited room, so a
+-- list of more than 1,000 ids takes the lock of the app and waits for all other cancels of that app.
+CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+    key CONSTANT text := 'carillon.cancel ' || app;
+BEGIN
+    IF cardinality(ids) > 1000 THEN
+        PERFORM pg_advisory_xact_lock(class, app);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(class, app);
+        PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
+        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
+    END IF;
+    -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
+    LOCK TABLE carillon.cancelling IN SHARE MODE;
+END
+$$;
+
+-- Makes cancels of these messages wait until the end of this transaction, which puts their jobs into the queue.
+-- Returns those that are being cancelled already. It never waits.
+--
+-- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond
+-- the first 500 of a transaction count as being cancelled.
+CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    room CONSTANT bigint := 500 - (
+        SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
+    key CONSTANT text := 'carillon.cancel ' || app;
+    is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
+BEGIN
+    RETURN ARRAY(
+        WITH wanted AS MATERIALIZED (
+            SELECT k.id, is_held AND row_number() OVER (ORDER BY k.id) <= room AS is_tried
+            FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
+        )
+        SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
+            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended(key, w.id)) ELSE true END
+    );
+END
+$$;
+
+-- The tokens of a job whose pushes are updates; null: they are none.
+CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
+$$;
+
+-- Records cancelled jobs: a row of results for a message whose last tokens they had, and progress in unfinished for
+-- others. It keeps the caller's search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
+BEGIN
+    -- An update that is not sent makes no older one superseded.
+    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        SELECT n.ctid
+        FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
+        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+            AND n.message_id = g.message_id
+        ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
+    -- In order of id, as settlements lock them.
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
+    ORDER BY u.message_id FOR UPDATE;
+
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, cancelled, attempts, created_at, last_status, last_reason)
+    SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
+        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1, pg_catalog.min(g.created_at),
+        (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
+    FROM pg_catalog.unnest(jobs) g
+    WHERE NOT EXISTS (
+        SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
+    GROUP BY g.message_id;
+
+    UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens,
+        last_status = CASE WHEN g.last_reason IS NULL THEN u.last_status ELSE g.last_status END,
+        last_reason = coalesce(g.last_reason, u.last_reason)
+    FROM (
+        SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens,
+            (pg_catalog.array_agg(w.last_status ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_status,
+            (pg_catalog.array_agg(w.last_reason ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_reason
+        FROM pg_catalog.unnest(jobs) w GROUP BY w.message_id) g
+    WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
+
+    WITH ended AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at,
+        last_status, last_reason, apns_unique_ids)
+    SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+        e.created_at, e.last_status, e.last_reason, e.apns_unique_ids
+    FROM ended e;
+END
+$$;
+
+-- The rest of messages whose jobs were taken out of the queue. Reads what is in flight once for all of them.
+CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
+RETURNS carillon.remnant[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
+        FROM (
+            SELECT u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
+            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
+                ON t.message_id = u.message_id
+            WHERE u.app_id = remnants.app AND u.message_id = ANY (message_ids)
+        ) k
+        FULL JOIN (
+            SELECT coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+            WHERE i.app_id = remnants.app AND coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1
+        ) f ON f.message_id = k.message_id
+    );
+END
+$$;
+
+-- Takes the jobs of messages out of messages and scheduled. Pushes in flight are not retried: cancelled has a row for
+-- each message in `alone`; of a message that was cut, broadcasts has cancelled_at. The caller counts what was taken,
+-- because that locks rows of unfinished.
+CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    lanes smallint[];
+    taken carillon.cancelled_job[] := '{}';
+    -- Those that may have more jobs.
+    sought bigint[] := message_ids;
+    more carillon.cancelled_job[];
+    rest carillon.remnant[];
+    -- Those with pushes in flight.
+    flew bigint[] := '{}';
+    short bigint[];
+    retries carillon.cancelled_job[];
+BEGIN
+    -- The second round finds jobs that moved from scheduled to messages during the first.
+    FOR look IN 1..2 LOOP
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting.app) l);
+        WITH ready AS (
+            DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
+                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))
+                ::carillon.cancelled_job AS job
+        ), later AS (
+            DELETE FROM carillon.scheduled s
+            WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
+                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.updated_tokens(s.push_type, s.tokens))
+                ::carillon.cancelled_job AS job
+        )
+        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        -- A message whose jobs all waited has ended.
+        sought := ARRAY(
+            SELECT s.id FROM unnest(sought) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting.app AND u.message_id = s.id));
+        EXIT WHEN cardinality(sought) = 0;
+        rest := carillon.remnants(app, sought, taken);
+        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        retries := '{}';
+        -- In messages, due retries have ids of their own and no index, which each INSERT would pay for. The app's
+        -- rows are read only if some are missing.
+        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        IF cardinality(short) > 0 THEN
+            WITH ready AS (
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
+                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
+                    m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
+            )
+            SELECT array_agg(g.job) INTO retries FROM ready g;
+        END IF;
+        taken := taken || retries;
+    END LOOP;
+    IF cardinality(sought) > 0 THEN
+        INSERT INTO carillon.cancelled AS c (app_id, message_id)
+        SELECT remove_waiting.app, r.message_id FROM unnest(rest) r
+        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
+            ON g.message_id = r.message_id
+        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
+        UNION
+        -- Some may have returned since, and wait for a retry.
+        SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN taken;
+END
+$$;
+
+-- The ids of waiting parts of messages that were cut. Their rows of broadcasts are locked, so parts that return
+-- meanwhile go to scheduled.
+CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
+        SELECT m.id FROM carillon.broadcasts b CROSS JOIN LATERAL (
+            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
+            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+        WHERE b.app_id = waiting_parts.app AND b.id = ANY (cut)
+        UNION ALL
+        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
+        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (cut)
+        UNION ALL
+        SELECT u.message_id FROM carillon.unfinished u
+        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (cut)
+    ) AS p
+$$;
+
+-- Cancels messages, in any order of ids. Returns how many jobs it took out of the queue. Pushes in flight are not
+-- retried: workers check cancelled, and cancelled_at of broadcasts, before they put a job back.
+CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
+    target record;
+    taken carillon.cancelled_job[];
+    jobs integer := 0;
+BEGIN
+    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR target IN
+        SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
+            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS cut
+        FROM carillon.messages_of(message_ids) f
+        LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.cut);
+        PERFORM FROM carillon.broadcasts b WHERE b.app_id = target.app_id AND b.id = ANY (target.cut)
+        ORDER BY b.id FOR UPDATE;
+        UPDATE carillon.broadcasts b SET cancelled_at = now()
+        WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
+        taken := carillon.remove_waiting(target.app_id,
+            target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
+        PERFORM carillon.record_cancelled(target.app_id, taken);
+        jobs := jobs + cardinality(taken);
+        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
+            'messages', cardinality(target.whole || target.cut), 'jobs', cardinality(taken)));
+    END LOOP;
+    RETURN jobs;
+END
+$$;
+COMMENT ON FUNCTION carillon.cancel_messages IS
+    'Cancels several messages, as cancel does. Returns the number of jobs cancelled.';
+
+-- Plain SQL, so that the planner inlines it and no error mentions it.
+CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[message_id], app)
+$$;
+COMMENT ON FUNCTION carillon.cancel IS
+    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: there is no such '
+    'message, it has ended, or what is left is in flight and is not retried.';
+
+CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[id], app)
+$$;
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'The same as cancel.';

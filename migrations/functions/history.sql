@@ -1,0 +1,169 @@
+-- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
+-- an answer.
+CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
+        AND sum(r.cancelled + r.expired) >= coalesce(
+            (SELECT b.tokens FROM carillon.broadcasts b
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
+        AND NOT bool_or(EXISTS (
+            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
+    FROM (
+        SELECT m.* FROM carillon.results m
+        WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL
+        UNION ALL
+        SELECT p.* FROM carillon.results p WHERE p.broadcast_id = ended_unsent.message
+    ) AS r
+    WHERE r.app_id = ended_unsent.app
+$$;
+
+-- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
+-- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
+-- one enqueues.
+CREATE OR REPLACE FUNCTION carillon.take_key(
+    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
+) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
+    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+        greatest(now(), run_at) + coalesce(period, interval '1 day'))
+    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until, request = NULL
+        WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
+    IF FOUND THEN
+        RETURN take_key.message_id;
+    END IF;
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+END
+$$;
+
+-- The partitions of a table of history and their bounds. The default partition has none.
+CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
+        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
+    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
+$$;
+
+-- Makes a table that can become a partition, with the constraints, indexes and columns that users have added.
+-- Attaching it later locks the parent less than CREATE TABLE … PARTITION OF. Rows hardly change and the table is
+-- dropped whole, so inserts do not start a vacuum.
+CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
+        || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
+    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
+        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
+    END IF;
+END
+$$;
+
+-- Makes the partitions of today and the three days after.
+--
+-- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default
+-- partition becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole
+-- partition to prove that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it
+-- first; then each call does one step in its own transaction and returns `more`. The CHECK must be gone before the end
+-- of the day that it names, so that day ends at least two hours from now.
+--
+-- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does
+-- not wait at all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside
+-- a default partition.
+CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
+    spare CONSTANT text := parent || '_default';
+    days date[] := ARRAY(
+        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
+        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
+        ORDER BY d.day);
+    is_used boolean := false;
+    lower_bound timestamptz;
+    upper_bound timestamptz;
+    holds text;  -- the condition for rows within the bounds
+    proof text;  -- the name of the CHECK
+    old_proof text;
+    is_proven boolean;
+    child text;
+    columns text;
+    day date;
+BEGIN
+    changed := 0;
+    more := false;
+    IF days[1] = now()::date THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
+    END IF;
+    IF is_used THEN
+        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
+            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
+        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
+        holds := format('%I < %L', time_column, upper_bound)
+            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
+        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
+    END IF;
+    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
+    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
+    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
+        -- Left by a worker that died.
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
+        is_proven := NULL;
+    END IF;
+
+    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
+        IF is_proven IS NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            more := true;
+            RETURN;
+        END IF;
+        BEGIN
+            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN check_violation THEN
+                NULL;  -- rows of other days, which are moved below
+        END;
+    END IF;
+
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+    END LOOP;
+    IF is_used THEN
+        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+        PERFORM carillon.make_table(parent, parent || '_next');
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        IF is_proven IS NOT TRUE THEN
+            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND a.attgenerated = '';
+            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+        END IF;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+        IF is_proven IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+        END IF;
+        changed := 1;
+    END IF;
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
+        changed := changed + 1;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,112 @@
+-- Enables or disables the policies, and the check of enqueue's caller. It never waits long, because its lock blocks
+-- others.
+CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    relation regclass;
+BEGIN
+    FOR relation IN
+        SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
+            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures', 'channels') ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
+    END LOOP;
+    -- Also for new apps. Each upgrade asks for what is so already, and needs no lock then.
+    IF NOT EXISTS (
+        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
+            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text)
+    THEN
+        EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
+    END IF;
+    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
+END
+$$;
+
+-- Lets a role use an app, or a further one, and see nothing of other apps. For the schema's owner.
+CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
+    known pg_roles;
+    wider text;
+BEGIN
+    SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
+    SELECT g.name INTO wider FROM (
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
+    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF known.oid IS NULL THEN
+        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
+            format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
+    ELSIF known.rolsuper OR known.rolbypassrls THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which bypasses row security', 'Let the app log in as a role without such rights.');
+    ELSIF wider IS NOT NULL THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which sees all apps as a member of ' || wider,
+            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM carillon.enforce_isolation(true);
+    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
+    END IF;
+    BEGIN
+        EXECUTE format('GRANT carillon_tenant TO %I', role);
+    EXCEPTION
+        WHEN insufficient_privilege THEN
+            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
+                'Have a superuser run: GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+    END;
+END
+$$;
+COMMENT ON FUNCTION carillon.isolate_app IS
+    'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
+
+-- Takes an app away from a role, even from one that was dropped. Disables the policies with the last role.
+CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    -- Null: no such role.
+    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
+    refusal carillon.refusal;
+BEGIN
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(unisolate_app.app);
+    ELSE
+        -- A dropped role has left its oid.
+        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+            AND (r.role::oid = known
+                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+        IF NOT FOUND THEN
+            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+                coalesce((SELECT 'Limited to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
+    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
+        WHERE o.rolname = unisolate_app.role)
+    THEN
+        EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);
+    END IF;
+    IF NOT EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(false);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';

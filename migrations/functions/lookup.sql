@@ -1,0 +1,202 @@
+-- Finds messages and jobs by index, without reading the whole queue.
+
+-- The lanes that have rows: a loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the
+-- large tables, instead of reading a whole index.
+CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE filled AS (
+        (SELECT m.app_id, m.lane FROM carillon.messages m
+        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
+        UNION ALL
+        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
+            ORDER BY m.app_id, m.lane LIMIT 1) next
+        WHERE filled.app_id = of_app OR of_app IS NULL)
+    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
+$$;
+
+-- The apps that have scheduled jobs or unfinished messages: the same scan.
+CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE later AS (
+        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM later CROSS JOIN LATERAL (
+            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
+    ), begun AS (
+        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
+            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
+    )
+    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
+$$;
+
+-- The apps that an argument `app` selects: the app of that name, or all that the caller may use. Null: every app.
+CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
+        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
+    FROM carillon.apps_of_caller() AS o(mine)
+$$;
+
+-- A job by its id, in any state.
+CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
+    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
+    UNION ALL
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
+    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
+    UNION ALL
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
+$$;
+
+-- The messages that ids belong to, with their apps: a retry or a part has the id of its message. A part of a message
+-- that was cut has its broadcast too. The function has no settings, so that the planner inlines it and knows how many
+-- ids there are.
+CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
+RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
+    WHERE m.app_id = l.app_id AND m.lane = l.lane
+        AND m.id = ANY (ids)
+    UNION ALL
+    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
+    UNION ALL
+    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
+    UNION ALL
+    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
+    UNION ALL
+    SELECT b.app_id, b.id, b.id FROM carillon.broadcasts b WHERE b.id = ANY (ids)
+    UNION ALL
+    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
+    WHERE r.message_id = ANY (ids)
+    UNION ALL
+    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
+$$;
+
+-- The id of the channel of a push of the type channel, from its token; any other token stays as it is. Thirty-two random
+-- bytes are never all characters of base64.
+CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
+    SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
+        THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
+$$;
+COMMENT ON FUNCTION carillon.token_text IS
+    'A token for people: the id of a channel for what was published to one; any other token is unchanged.';
+
+-- The channel with that reference or id, of one app or of whichever has it. Internal: it returns what it refuses.
+CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    matches carillon.channels[];
+    mine CONSTANT integer[] := carillon.apps_of_caller();
+BEGIN
+    IF app IS NOT NULL THEN
+        target := (SELECT a.id FROM carillon.apps a
+            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        IF target IS NULL THEN
+            refusal := carillon.unknown_app(app);
+            RETURN;
+        END IF;
+    END IF;
+    -- A reference comes before another channel's id.
+    matches := ARRAY(SELECT c FROM carillon.channels c
+        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
+            AND (c.reference = channel OR c.channel_id = channel)
+        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
+    IF cardinality(matches) = 0 THEN
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+            'Request one with carillon.request_channel, or record one of Apple''s with carillon.record_channel.', '42704');
+    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+    ELSE
+        known := matches[1];
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+
+-- Whether failures are the only record of a message: see end_unrecorded(). Callers ask once for each message, not for
+-- each of perhaps a million failures; MATERIALIZED makes the planner keep to that.
+CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
+-- The messages of an id or a reference, each with its app; of a message that was cut, the whole. Only a reference
+-- reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF find_messages.id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.message_id = find_messages.id
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    ELSE
+        RETURN QUERY
+        SELECT k.app_id, k.id FROM (
+            SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+            UNION ALL
+            SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            UNION ALL
+            SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
+            UNION ALL
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+            UNION ALL
+            SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+            UNION ALL
+            SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        ) AS k
+        WHERE k.reference = find_messages.reference
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    END IF;
+END
+$$;
+
+-- The ids that a message of an app has in failures: its own, and those of the jobs with failures if it was cut. Of each kind `most`,
+-- because a message may have ten thousand jobs.
+CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT failed_parts.id
+    UNION
+    (SELECT r.message_id FROM carillon.results r
+    WHERE r.broadcast_id = failed_parts.id AND r.app_id = failed_parts.app_id AND r.failed > 0 LIMIT most)
+    UNION
+    (SELECT u.message_id FROM carillon.unfinished u
+    WHERE u.broadcast_id = failed_parts.id AND u.app_id = failed_parts.app_id AND u.failed > 0 LIMIT most)
+    UNION
+    -- Failures that are the only record of a job: see end_unrecorded().
+    SELECT few.message_id FROM (
+        SELECT f.message_id FROM carillon.failures f
+        WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
+$$;
+COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';

@@ -1,0 +1,195 @@
+-- Drops one partition whose last day ended before the horizon, and returns whether there may be more. A partition
+-- that is in use, or that a view needs, is left for later and does not block others. For its locks see
+-- make_partitions().
+CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    child text;
+    fault text;
+BEGIN
+    FOR child IN
+        SELECT p.name FROM carillon.partitions(parent) p
+        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
+            EXECUTE format('DROP TABLE carillon.%I', child);
+            changed := 1;
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
+            WHEN OTHERS THEN
+                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
+        END;
+    END LOOP;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
+    END IF;
+    changed := 0;
+    more := false;
+END
+$$;
+
+-- Deletes some of the rows before the horizon, and returns whether there are more. It skips locked rows.
+CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    most CONSTANT integer := 10000;
+    is_old CONSTANT text := CASE relation
+        WHEN 'results_default' THEN 't.finished_at < $1'
+        WHEN 'failures_default' THEN 't.failed_at < $1'
+        WHEN 'failed_messages_default' THEN 't.failed_at < $1'
+        WHEN 'cancelled' THEN 't.cancelled_at < $1'
+        WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'activity_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
+        WHEN 'dedupe' THEN 't.until <= now()'
+        WHEN 'feedback' THEN 't.handled_at < $1'
+        -- Tokens whose activity has ended.
+        WHEN 'tokens' THEN 't.expires_at <= now()'
+        WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
+        -- An activity lives for 12 hours at most.
+        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
+        -- Kept as long as the results of the message: ended_unsent() reads both.
+        WHEN 'unknown_outcomes' THEN 't.noted_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.messages m
+                WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
+                AND m.id = t.message_id)'
+        -- Deleted after the results of its jobs.
+        WHEN 'broadcasts' THEN 't.created_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)
+            AND NOT EXISTS (
+                SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
+                AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'
+    END;
+BEGIN
+    EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
+        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
+    USING horizon;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := changed = most;
+END
+$$;
+
+-- Makes the sums of activity that are missing. A worker may write the counts of a minute a little late, so the last two
+-- sums of an app are made again; they never shrink, because old activity is deleted.
+CREATE OR REPLACE FUNCTION carillon.sum_activity(OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    size CONSTANT interval := interval '20 minutes';
+    until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
+BEGIN
+    INSERT INTO carillon.activity_sums AS s (start, app_id, sent, failed, expired, retried)
+    SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
+    FROM carillon.apps a CROSS JOIN LATERAL (
+        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.activity_sums s WHERE s.app_id = a.id
+    ) last JOIN carillon.activity t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+    GROUP BY 1, 2
+    ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
+        failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
+        retried = greatest(s.retried, excluded.retried)
+    WHERE excluded.sent > s.sent OR excluded.failed > s.failed OR excluded.expired > s.expired OR excluded.retried > s.retried;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := false;
+END
+$$;
+
+-- Does a part of one step. Returns how many partitions or rows it changed, whether there is more, and the error with
+-- its SQLSTATE. It does nothing while another session is at that step. Runs as its owner, because only the owner of a
+-- table can make or drop its partitions.
+CREATE OR REPLACE FUNCTION carillon.maintain_step(
+    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    OUT state text
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    action CONSTANT text := split_part(step, ' ', 1);
+    target CONSTANT text := split_part(step, ' ', 2);
+BEGIN
+    IF retention IS NULL OR retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    changed := 0;
+    more := false;
+    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    BEGIN
+        IF action = 'make' THEN
+            SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
+        ELSIF action = 'drop' THEN
+            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+        ELSIF action = 'sum' THEN
+            SELECT s.* INTO changed, more FROM carillon.sum_activity() AS s;
+        ELSE
+            SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            changed := 0;
+            more := false;
+            error := SQLERRM;
+            state := SQLSTATE;
+    END;
+    IF error IS NOT NULL THEN
+        UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
+        WHERE m.step = maintain_step.step;
+    ELSIF NOT more THEN
+        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+    END IF;
+END
+$$;
+
+-- All of maintenance, for pg_cron: CALL carillon.maintain(). Workers do the same every hour. It commits after each
+-- step, and warns about those that failed.
+CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+LANGUAGE plpgsql AS $$
+DECLARE
+    name text;
+    done record;
+BEGIN
+    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
+        LOOP
+            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            COMMIT;
+            IF done.error IS NOT NULL THEN
+                RAISE WARNING 'step "%" failed: %', name, done.error;
+            END IF;
+            EXIT WHEN NOT done.more;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE carillon.maintain IS
+    'Creates and drops partitions, sums activity, and deletes what is older than the retention, as workers do every hour: '
+    'for pg_cron.';
+
+-- How many rows are in default partitions: counted up to 1,000, and then the planner's estimate.
+CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT 1001) few', relation || '_default') INTO rows;
+        IF rows > 1000 THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
+            rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.default_partition_rows IS
+    'Returns how many rows of each table of history are outside the daily partitions, because maintenance is late.';

@@ -1,0 +1,277 @@
+-- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
+
+-- Whether a member is of the JSON type that its argument takes. jsonb_populate_record makes a text of anything.
+CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN jsonb_typeof(value) = 'null' OR type = 'jsonb'::regtype THEN true
+        WHEN name IN ('alert', 'payload') THEN jsonb_typeof(value) IN ('string', 'object')
+        WHEN name = 'tokens' AND jsonb_typeof(value) = 'array' THEN
+            NOT EXISTS (SELECT FROM jsonb_array_elements(value) AS e WHERE jsonb_typeof(e) NOT IN ('string', 'null'))
+        WHEN type = 'text[]'::regtype THEN jsonb_typeof(value) = 'array'
+        WHEN type IN ('bigint'::regtype, 'double precision'::regtype) THEN jsonb_typeof(value) = 'number'
+        WHEN type = 'boolean'::regtype THEN jsonb_typeof(value) = 'boolean'
+        ELSE jsonb_typeof(value) = 'string'
+    END
+$$;
+
+-- Refuses the first member whose value does not fit the type of its argument: PostgreSQL's own error does not name it.
+CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    member record;
+BEGIN
+    FOR member IN
+        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
+            carillon.is_fit(b.key, a.atttypid::regtype, b.value) AS is_fit
+        FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        ORDER BY 5, b.key
+    LOOP
+        BEGIN
+            PERFORM jsonb_populate_record(NULL::carillon.message_arguments,
+                jsonb_build_object(member.attname, member.value));
+            CONTINUE WHEN member.is_fit;
+        EXCEPTION
+            WHEN data_exception THEN
+                NULL;  -- what it takes is said below
+        END;
+        RETURN carillon.refusal(member.key, CASE
+                WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
+                WHEN member.key = 'payloads' THEN 'an array of objects'
+                WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
+                WHEN member.type = 'bigint'::regtype THEN 'a whole number'
+                WHEN member.type = 'double precision'::regtype THEN 'a number'
+                WHEN member.type = 'boolean'::regtype THEN 'true or false'
+                WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
+                WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
+                ELSE 'a text' END,
+            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+-- The arguments of a message from an object whose members are those of enqueue. An app is not among them: a caller's right
+-- is for one app.
+CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    names CONSTANT text[] := ARRAY(
+        SELECT CASE a.attname WHEN 'is_strict' THEN 'strict' ELSE a.attname END FROM pg_attribute a
+        WHERE a.attrelid = 'carillon.message_arguments'::regclass AND a.attnum > 0
+            AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type', 'is_strict')
+        UNION ALL SELECT 'strict');
+    unknown text;
+BEGIN
+    IF jsonb_typeof(message) IS DISTINCT FROM 'object' THEN
+        refusal := carillon.refusal('message', 'a JSON object', left(coalesce(message::text, 'null'), 40));
+    ELSE
+        SELECT k.name INTO unknown FROM jsonb_object_keys(message) AS k(name)
+        WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
+        IF FOUND THEN
+            refusal := carillon.refusal('message', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
+                'The members are: ' || array_to_string(names, ', ') || '.');
+        END IF;
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    IF EXISTS (
+        SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        WHERE NOT carillon.is_fit(b.key, a.atttypid::regtype, b.value)
+    ) THEN
+        PERFORM carillon.refuse(carillon.unfit_member(message));
+    END IF;
+    BEGIN
+        m := jsonb_populate_record(NULL::carillon.message_arguments, message);
+        m.is_strict := coalesce((message ->> 'strict')::boolean, false);
+    EXCEPTION
+        WHEN data_exception THEN
+            refusal := carillon.unfit_member(message);
+            PERFORM carillon.refuse(refusal);
+            RAISE;
+    END;
+    m.app := app;
+    m.on_unknown := coalesce(m.on_unknown, 'retry');
+    m.on_duplicate := coalesce(m.on_duplicate, 'null');
+    IF jsonb_typeof(message -> 'alert') = 'object' THEN
+        m.alert := NULL;
+        m.alert_json := message -> 'alert';
+    END IF;
+    IF jsonb_typeof(message -> 'payload') = 'object' THEN
+        m.payload_type := 'jsonb'::regtype;
+    END IF;
+    IF jsonb_typeof(message -> 'payloads' -> 0) = 'object' THEN
+        m.payloads_type := 'jsonb[]'::regtype;
+    END IF;
+    RETURN m;
+END
+$$;
+
+-- MARK: Test pushes
+
+-- What would be sent, or why not. It stores nothing.
+CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
+    payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
+    made CONSTANT carillon.draft := carillon.draft(m);
+    cleaned record;
+    refusal carillon.refusal := made.refusal;
+BEGIN
+    cleaned := carillon.clean_tokens(m.tokens);
+    IF refusal.message IS NULL THEN
+        refusal := cleaned.refusal;
+    END IF;
+    IF refusal.message IS NULL AND cleaned.clean IS NULL THEN
+        refusal := carillon.refusal('tokens', 'a device token', 'none');
+    END IF;
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, cleaned.clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    tokens := cleaned.clean;
+    push_type := made.push_type;
+    priority := coalesce(made.priority, 10::smallint);
+    topic := coalesce(m.topic, (SELECT a.topic FROM carillon.apps a WHERE a.id = made.app_id));
+    -- A badge of each device is not known yet.
+    payload := CASE WHEN made.payloads IS NOT NULL THEN made.payloads[1]::text
+        WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
+        ELSE made.payload END;
+    bytes := octet_length(payload);
+    most_bytes := carillon.payload_limit(push_type, (SELECT a.protocol FROM carillon.apps a WHERE a.id = made.app_id));
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.preview_message IS
+    'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
+
+-- Enqueues a message once for each key: one that is sent again within a day enqueues nothing, and has the id of the first. With
+-- another body it is refused.
+CREATE OR REPLACE FUNCTION carillon.submit_once(
+    m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    -- The members of an object in any order and layout are the same body.
+    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(message::text, 'UTF8')) END;
+    target integer;
+    earlier bytea;
+BEGIN
+    IF key IS NOT NULL AND m.dedupe_key IS NOT NULL THEN
+        refusal := carillon.refusal('dedupe_key', 'null if the request has an Idempotency-Key', 'a value', 'Give one of them.');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.dedupe_key := coalesce(key, m.dedupe_key);
+    m.is_strict := true;
+    m.on_duplicate := 'null';
+    id := carillon.submit(m, false);
+    is_new := id IS NOT NULL;
+    SELECT a.id INTO target FROM carillon.apps a WHERE a.name = m.app;
+    IF NOT is_new THEN
+        SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
+        WHERE d.app_id = target AND d.key = m.dedupe_key;
+        IF earlier <> content THEN
+            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key, and came with another body', id),
+                HINT = 'Send each message with a key of its own.';
+        END IF;
+    ELSIF content IS NOT NULL THEN
+        UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.send_test(
+    app text, message jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT integer := 10;
+    m carillon.message_arguments := carillon.message_of_json(app, message);
+    refusal carillon.refusal;
+BEGIN
+    IF cardinality(m.tokens) > most THEN
+        refusal := carillon.refusal('tokens', format('%s device tokens at most', most), cardinality(m.tokens)::text);
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.lane := coalesce(m.lane, 0);
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
+    IF is_new THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('send test', app,
+            jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.send_test IS
+    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the id '
+    'of the message, and whether it is new: with a key that one had within a day, the id is that one''s, and nothing is enqueued. '
+    'Recorded in audit.';
+
+CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    -- Each has 122 random bits.
+    token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+    refusal carillon.refusal;
+BEGIN
+    IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
+    PERFORM carillon.act_as(actor);
+    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
+    RETURN token;
+END
+$$;
+COMMENT ON FUNCTION carillon.make_api_token IS
+    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
+
+CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+BEGIN
+    DELETE FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = remove_api_token.name;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
+
+-- Enqueues for the app of the token, which is given by its SHA-256: the parameters of a statement may be logged. The key of a
+-- request is its dedupe_key.
+CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
+    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+BEGIN
+    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
+    IF app IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
+            HINT = 'The owner of the schema makes one with carillon.make_api_token.';
+    END IF;
+    m := carillon.message_of_json(app, message);
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
+END
+$$;
+COMMENT ON FUNCTION carillon.enqueue_with_token IS
+    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';

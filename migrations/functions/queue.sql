@@ -1,0 +1,119 @@
+-- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
+-- to channels, which are a request of their own and have the push type liveactivity there.
+CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
+    VALUES
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
+$$;
+COMMENT ON FUNCTION carillon.push_types IS
+    'What Apple asks of each push type: the ending of its topics, its priorities, the most bytes of a payload and of a collapse '
+    'id, and whether aps is without alert, badge and sound. The row channel is for what publish sends.';
+
+-- One row of it, as an expression: enqueue asks for one each time, and a query would cost more than the rest of its checks.
+-- Null: there is no such push type.
+DO $$
+BEGIN
+    EXECUTE (SELECT format(
+        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
+    FROM carillon.push_types() AS p);
+END
+$$;
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
+
+-- The most bytes of a payload. The binary protocol has a limit of its own.
+CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
+$$;
+
+-- The same in a refusal.
+CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
+        WHEN protocol = 'binary' THEN ' for the protocol binary'
+        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
+$$;
+
+-- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
+CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE push_type
+        WHEN 'liveactivity' THEN CASE
+            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+            THEN 'push_to_start' ELSE 'live_activity' END
+        WHEN 'widgets' THEN 'widget'
+        WHEN 'complication' THEN 'complication'
+        WHEN 'controls' THEN 'control'
+        WHEN 'voip' THEN 'voip'
+        WHEN 'location' THEN 'location'
+        WHEN 'fileprovider' THEN 'file_provider'
+        WHEN 'pushtotalk' THEN 'push_to_talk'
+        WHEN 'mdm' THEN 'mdm'
+        ELSE 'device' END
+$$;
+
+-- The refusal of tokens that are registered with another kind than such a push is for: Apple would refuse each of them. A
+-- token that is not registered may be of any kind. One lookup for each token along the primary key, whatever a plan was made for.
+CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
+    other record;
+BEGIN
+    IF wanted = 'device' THEN
+        RETURN NULL;
+    END IF;
+    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
+        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
+    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
+        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
+            ELSE other.token END) || ', which is registered as ' || other.kind,
+        CASE push_type WHEN 'liveactivity' THEN
+            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
+            ELSE 'Apple refuses a token that is for something else. ' END
+        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
+END
+$$;
+
+-- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
+-- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
+CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
+        THEN value::pg_catalog.text
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
+$$;
+
+-- Whether a payload has what a device shows or plays.
+CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
+$$;
+
+-- Whether a payload is that of a background push.
+CREATE OR REPLACE FUNCTION carillon.is_silent(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT position('content-available' IN payload::text) > 0
+        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
+$$;
+
+-- The most tokens in one job. Longer lists are cut, so that workers share them.
+CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';

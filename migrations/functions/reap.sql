@@ -1,0 +1,274 @@
+-- The feedback pass: deletes dead tokens that were not registered again since.
+--
+-- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
+-- it twice over the same feedback changes nothing.
+
+-- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
+-- most pushes of the app failed with it in any minute near that time, or the counts are gone, it means nothing. Workers
+-- may write their counts some minutes late.
+CREATE OR REPLACE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
+        AND NOT EXISTS (
+            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
+        AND coalesce((
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
+                SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.activity t
+                WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
+                    AND date_trunc('minute', at) + interval '4 minutes'
+                GROUP BY t.minute) m), false)
+$$;
+
+-- The feedback that counts for an app: unhandled rows, and all rows from `missed_from` on. No token died after the
+-- report of its death, so later times count as the time of the report. A report from the future was written before the
+-- clock was set back, and is ignored.
+CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
+RETURNS TABLE (token text, at timestamptz)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM (
+        SELECT * FROM carillon.feedback w WHERE w.app_id = dead_tokens.app AND w.handled_at IS NULL
+        UNION ALL
+        SELECT * FROM carillon.feedback h
+        WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
+    ) f
+    WHERE f.seen_at <= clock_timestamp()
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
+$$;
+
+-- One batch of a pass. `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or
+-- 'busy': another session runs a batch, perhaps in a long transaction.
+CREATE OR REPLACE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
+    OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
+    refusal carillon.refusal;
+    -- First the feedback that watched tables have missed; then, app by app, new feedback.
+    at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
+    at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
+    at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
+    watched carillon.watched_tables;
+    made record;
+    target integer;
+    ids bigint[];
+    dead_ids bigint[];
+    gone text[];
+    gone_at timestamptz[];
+    candidates bigint;
+    waiting bigint[] := '{}';
+BEGIN
+    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reap_batch.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    handled := 0;
+    deleted := 0;
+    faults := '{}';
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
+        state := 'busy';
+        next := place;
+        RETURN;
+    END IF;
+    state := 'more';
+    IF place IS NULL THEN
+        UPDATE carillon.watched_tables w SET last_error = NULL
+        WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
+    END IF;
+
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF FOUND THEN
+        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+        deleted := made.deleted;
+        IF made.fault IS NOT NULL THEN
+            faults := ARRAY[watched.relation || ': ' || made.fault];
+        END IF;
+        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+        -- Without progress it waits for the next pass.
+        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
+            at_table := watched.id;
+        END IF;
+        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
+        next := format('%s %s %s', at_table, at_app, at_id);
+        RETURN;
+    END IF;
+    -- Tables that fail from here on wait for the next pass.
+    at_table := 2147483647;
+
+    IF only_app IS NOT NULL THEN
+        target := only_app;
+    ELSE
+        SELECT f.app_id INTO target FROM carillon.feedback f
+        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    END IF;
+    -- BadDeviceToken waits until all workers have written their counts of that time.
+    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.is_dead), array_agg(f.token) FILTER (WHERE f.is_dead),
+        array_agg(f.at) FILTER (WHERE f.is_dead)
+    INTO ids, at_id, dead_ids, gone, gone_at
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
+        FROM carillon.feedback f
+        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
+            AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+        ORDER BY f.id LIMIT most) f;
+    IF ids IS NULL THEN
+        -- There may be feedback that has to wait.
+        IF target IS NULL OR only_app IS NOT NULL THEN
+            state := 'over';
+        END IF;
+        next := format('%s %s %s', at_table, target, 9223372036854775807);
+        RETURN;
+    END IF;
+    next := format('%s %s %s', at_table, target, at_id);
+    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
+
+    IF gone IS NOT NULL THEN
+        -- A locked row may be a registration: it is skipped and tried again.
+        WITH gone AS (
+            SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
+        ), seen AS MATERIALIZED (
+            SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+                ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
+        ), dead AS MATERIALIZED (
+            -- The time is checked again: the row may have changed.
+            SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+            FOR UPDATE OF t SKIP LOCKED
+        ), deletion AS (
+            DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+        )
+        SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+        IF candidates > deleted THEN
+            waiting := ARRAY(
+                SELECT u.id FROM unnest(dead_ids, gone, gone_at) AS u(id, token, at)
+                JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
+        END IF;
+
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
+            BEGIN
+                IF watched.missed_from IS NULL THEN
+                    SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
+                    deleted := deleted + made.deleted;
+                    IF made.fault IS NOT NULL THEN
+                        faults := faults || (watched.relation || ': ' || made.fault);
+                        UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
+                    END IF;
+                ELSIF watched.missed_from > dead_ids[1] THEN
+                    UPDATE carillon.watched_tables w SET missed_from = dead_ids[1] WHERE w.id = watched.id;
+                END IF;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    -- It does not stop the other tables, and a later pass makes up for it.
+                    faults := faults || (watched.relation || ': ' || SQLERRM);
+                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
+                    WHERE w.id = watched.id;
+            END;
+        END LOOP;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
+    GET DIAGNOSTICS handled = ROW_COUNT;
+END
+$$;
+
+-- A pass in one transaction. Returns how many tokens it deleted.
+CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal carillon.refusal;
+    step record;
+    place text;
+    total bigint := 0;
+BEGIN
+    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
+        refusal := carillon.unknown_app(reap.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
+        total := total + step.deleted;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+    END LOOP;
+    RETURN total;
+END
+$$;
+COMMENT ON FUNCTION carillon.reap IS
+    'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
+
+-- A pass that commits after each batch, for pg_cron: CALL carillon.reap_all().
+CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+    refusal carillon.refusal;
+    step record;
+    place text;
+BEGIN
+    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
+        COMMIT;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+        IF step.state = 'busy' THEN
+            PERFORM pg_catalog.pg_sleep(0.1);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
+
+-- What a pass would delete now, table by table; `fault`: why that is unknown. Changes nothing and locks nothing.
+CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
+RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
+    refusal carillon.refusal;
+    target record;
+    watched carillon.watched_tables;
+BEGIN
+    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reapable.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR target IN
+        SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
+    LOOP
+        of_app := target.name;
+        relation := 'carillon.tokens';
+        fault := NULL;
+        SELECT count(*) INTO tokens FROM carillon.tokens t JOIN (
+            SELECT lower(d.token) AS token, max(d.at) AS at FROM carillon.dead_tokens(target.id) d GROUP BY 1
+        ) g ON t.app_id = target.id AND t.token = g.token AND t.last_update < g.at;
+        RETURN NEXT;
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target.id ORDER BY w.id LOOP
+            relation := watched.relation;
+            tokens := NULL;
+            fault := NULL;
+            BEGIN
+                SELECT carillon.run_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
+                FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    fault := SQLERRM;
+            END;
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;

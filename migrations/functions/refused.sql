@@ -1,0 +1,166 @@
+-- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
+-- another.
+
+-- Whether an error may be temporary, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
+-- (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006),
+-- I/O (58). Every other error would recur. PostgresError.isTransient has the same list.
+CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
+$$;
+
+-- Ends a job that is in no table and whose outcome PostgreSQL refuses to record. Writes its results if possible. Each
+-- push without any other record becomes a failure with the given reason and APNs' status, without the reference if
+-- that is what is refused. Returns false if nothing could be written.
+CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
+    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    message CONSTANT bigint := coalesce(job.origin, job.id);
+    is_written boolean := false;
+    name text;
+    lost carillon.unfinished;
+BEGIN
+    PERFORM carillon.own_path();
+    BEGIN
+        IF job.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts,
+                created_at, worker_id)
+            VALUES (job.id, app, job.reference, job.broadcast_id, sent, failed, expired, job.attempt, job.created_at,
+                worker);
+        ELSE
+            PERFORM carillon.progress(app, ARRAY[job.origin], ARRAY[job.reference], ARRAY[job.broadcast_id], '{0}',
+                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[job.attempt], created => ARRAY[job.created_at],
+                worker => end_unrecorded.worker);
+        END IF;
+        is_written := true;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            -- Otherwise the message would never end.
+            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
+                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
+                expired = u.expired + end_unrecorded.expired
+            WHERE u.app_id = app AND u.message_id = job.origin;
+            DELETE FROM carillon.unfinished u
+            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
+            IF FOUND THEN
+                RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
+                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
+                    USING HINT = 'The pushes of its last part, and those that failed before, are in carillon.failures.';
+            END IF;
+    END;
+    -- Kept for requeue_failures(), if possible.
+    BEGIN
+        IF NOT is_written OR failed > 0 THEN
+            PERFORM carillon.keep_failed(app, ARRAY[job]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+    END;
+    FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
+        BEGIN
+            INSERT INTO carillon.failures
+                (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
+            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+                CASE WHEN NOT is_written THEN job.broadcast_id END
+            FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
+                AS t(token, status, apns_id)
+            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+            RETURN true;
+        EXCEPTION
+            WHEN OTHERS OR assert_failure THEN
+                IF carillon.is_transient(SQLSTATE) THEN
+                    RAISE;
+                END IF;
+        END;
+    END LOOP;
+    IF NOT is_written THEN
+        RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
+            message, sent, failed, expired;
+    END IF;
+    RETURN is_written;
+END
+$$;
+
+-- Settles the one job of a claim that settle() cannot. The others stay in flight. 'unwritten': it is settled, and
+-- nothing could be recorded.
+CREATE OR REPLACE FUNCTION carillon.settle_refused(
+    app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    job bigint, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    held carillon.job[];
+    refused carillon.job;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN carillon.unsettled(app, claim, worker, claimed, part_number);
+    END IF;
+    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
+    IF cardinality(held) > 1 THEN
+        UPDATE carillon.inflight f
+        SET part = f.part + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
+            settle_refused.worker)
+        THEN 'written' ELSE 'unwritten' END;
+END
+$$;
+
+-- Fails every token of jobs that are in no table. If PostgreSQL refuses to record a job, end_unrecorded() records
+-- what it can.
+CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    -- Jobs with other reasons end before the attempt that they wait for.
+    unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
+    tokens text[];
+BEGIN
+    PERFORM carillon.own_path();
+    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+    SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
+    FROM pg_catalog.unnest(jobs) AS j, LATERAL (
+        SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
+        FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
+    PERFORM carillon.keep_failed(app, jobs);
+    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
+    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt - unbegun,
+        j.created_at
+    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NULL;
+    PERFORM carillon.progress(app, pg_catalog.array_agg(j.origin), pg_catalog.array_agg(j.reference),
+        pg_catalog.array_agg(j.broadcast_id), pg_catalog.array_agg(0), pg_catalog.array_agg(0),
+        pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0),
+        pg_catalog.array_agg(j.attempt - unbegun), created => pg_catalog.array_agg(j.created_at))
+    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING pg_catalog.count(*) > 0;
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        IF half > 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs[:half], why);
+            PERFORM carillon.fail_jobs(app, jobs[half + 1:], why);
+        ELSE
+            tokens := ARRAY(
+                SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
+            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
+                array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
+        END IF;
+END
+$$;

@@ -1,0 +1,156 @@
+-- Jobs with more tokens than one job may have.
+
+-- A text that is too long to be a token, shortened to its beginning and a hash. The planner inlines the call, so
+-- every name has its schema.
+CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
+        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
+            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
+        ELSE token END
+$$;
+
+-- Cuts a job that is in no table into jobs of `size` tokens, each token once. Returns how many.
+CREATE OR REPLACE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    list text[];
+    bodies json[];  -- a payload for each token, where the job has that
+    -- With another number of payloads than tokens, no part has any: each is refused as the job would be.
+    is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
+    unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
+    pieces integer;
+    wanted integer;
+BEGIN
+    SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
+    INTO list, bodies FROM (
+        -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
+        SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
+        FROM (
+            SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
+                THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
+            FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
+                WITH ORDINALITY AS w(token, payload, place)
+        ) AS u
+        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
+    ) AS t;
+    IF whole.origin IS NULL THEN
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
+            coalesce(whole.created_at, now()))
+        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
+        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
+        WHERE u.app_id = cut.app AND u.message_id = whole.origin;
+    END IF;
+    wanted := (cardinality(list) + size - 1) / size;
+    BEGIN
+        PERFORM carillon.own_path();
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
+        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
+            CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
+            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
+            whole.last_reason
+        FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+        IF pieces < wanted THEN
+            RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        -- Some may be stored one by one; the others fail.
+        pieces := carillon.restore(app, ARRAY(
+            SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                tokens => array_agg(t.token ORDER BY t.place),
+                payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                origin => coalesce(whole.origin, whole.id))
+            FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+    END;
+    RETURN pieces;
+END
+$$;
+
+-- Splits a job with more tokens than one job may have into jobs of `size` tokens.
+CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    checked record;
+    whole carillon.job;
+BEGIN
+    -- Before the row is locked: a cancel locks it, or waits for it.
+    SELECT o.* INTO checked FROM carillon.messages m,
+        carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
+    IF cardinality(checked.unsure) > 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.lane, m.tokens, m.payload, m.payloads, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
+        m.last_reason INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN 0;
+    ELSIF cardinality(checked.cancelled) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ARRAY[whole]);
+        RETURN 0;
+    ELSIF octet_length(whole.payload::text) > coalesce(
+        (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
+    THEN
+        -- Each part would hold a copy and fail. A claim keeps no more of it either.
+        whole.payload := to_json(repeat('x', 8192));
+        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
+        RETURN 0;
+    END IF;
+    IF cardinality(whole.tokens) = 0 THEN
+        -- Large by its payloads, which are for nobody. A claim ends a message without tokens.
+        whole.payloads := NULL;
+        PERFORM carillon.put_back(app, ARRAY[whole]);
+        RETURN 1;
+    END IF;
+    RETURN carillon.cut(app, whole, size);
+END
+$$;
+
+-- Ends a message that is too large to be read, after cutting it ran out of memory. Its tokens are unknown, so one
+-- failure stands for all. Its content is not kept, because it can never be sent.
+CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    whole carillon.job;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.lane, '{""}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
+        m.claims, m.origin, m.broadcast_id, m.created_at, NULL, NULL INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.own_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
+        IF whole.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
+            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1,
+                whole.created_at);
+        ELSE
+            PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
+                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)], created => ARRAY[whole.created_at]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
+    RETURN true;
+END
+$$;

@@ -1,0 +1,156 @@
+-- Taking over from dead workers, and quarantine.
+
+-- How many pushes of jobs with this many lost claims may be in flight together: 500 after the third, half as many after
+-- each further one, at least one.
+CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+
+-- The lost claims of a job after another worker has died with `together` quarantined pushes in flight, this job among
+-- them: so many that the next size is at most half of `together`. 12 means one death of a worker with this push alone,
+-- 13 means two.
+CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(32767, CASE
+        WHEN claims < 2 THEN claims + 1
+        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        ELSE greatest(claims + 1, (
+            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+    END)::smallint
+$$;
+
+-- Puts back the jobs of a dead worker, each with one more lost claim. Jobs with on_unknown 'fail' fail instead,
+-- because their outcome is unknown.
+--
+-- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a
+-- worker dies with some of them, at most half as many are in flight together the next time. Those that are settled are
+-- cleared. A job fails as Poison when two workers died with it alone in flight.
+CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    quarantine CONSTANT smallint := 3;
+    poison CONSTANT smallint := 13;
+    -- Pushes that are quarantined from now on, and those that were before.
+    fresh bigint;
+    quarantined bigint;
+    recovered CONSTANT bigint := cardinality(jobs);
+    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
+BEGIN
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
+    END IF;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
+    INTO fresh, quarantined FROM unnest(jobs) AS j;
+    jobs := ARRAY(
+        SELECT carillon.changed(j, claims => carillon.count_death(j.claims,
+            CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END))
+        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
+    END IF;
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
+        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
+            OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
+    END IF;
+    -- An app may have several jobs of one id: they are stored one after the other.
+    PERFORM carillon.restore(app, t.jobs, cancelled, unsure) FROM (
+        SELECT array_agg(n.job) AS jobs
+        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
+        GROUP BY n.place ORDER BY n.place) AS t;
+    RETURN recovered;
+END
+$$;
+
+-- Takes over from a dead worker: its heartbeat still has the count `beat`, judged by the monotonic clock of the
+-- caller. Puts back its jobs, and the jobs of any worker without a row of workers; without `beat` only the latter.
+-- Its holds go with it.
+--
+-- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a
+-- claim with a message whose row of unfinished is locked: the next call finds it.
+CREATE OR REPLACE FUNCTION carillon.take_over(
+    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    gone bigint[];
+    target integer;
+    lost bigint[];
+    messages bigint[];
+    busy bigint[];
+    checked record;
+    held record;
+BEGIN
+    workers := 0;
+    claims := 0;
+    jobs := 0;
+    IF beat IS NOT NULL THEN
+        -- Waiting for a lock on the table would block heartbeats.
+        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
+        -- The beat is checked again under the row lock: a heartbeat that came first wins.
+        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
+            FOR UPDATE SKIP LOCKED));
+        GET DIAGNOSTICS workers = ROW_COUNT;
+        IF workers > 0 THEN
+            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
+                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
+        END IF;
+    END IF;
+    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
+    FOR target IN SELECT DISTINCT f.app_id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.app_id LOOP
+        lost := ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.app_id = target AND f.worker_id = ANY (gone)
+            ORDER BY f.id FOR UPDATE SKIP LOCKED);
+        CONTINUE WHEN cardinality(lost) = 0;
+        messages := ARRAY(
+            SELECT DISTINCT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost));
+        busy := carillon.lock_unfinished(target, messages);
+        IF cardinality(busy) > 0 THEN
+            lost := ARRAY(
+                SELECT f.id FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
+                    SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
+        END IF;
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+        ) AS a, carillon.find_cancelled(target, a.messages, a.broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
+        claims := claims + cardinality(lost);
+        -- All jobs of a worker together, up to the size of an array.
+        FOR held IN
+            WITH taken AS (
+                DELETE FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+                RETURNING f.id, f.worker_id, f.jobs
+            ), sized AS (
+                SELECT t.worker_id, t.jobs,
+                    sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id ORDER BY t.id) / 16777216 AS heap
+                FROM taken t
+            )
+            SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
+        LOOP
+            jobs := jobs + carillon.recover(target, held.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- Workers that hold claims and have no row of workers. A loose scan from worker to worker.
+CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;

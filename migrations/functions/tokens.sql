@@ -1,0 +1,230 @@
+-- Device tokens, the feedback about them, and the watched tables, from which the feedback pass deletes too.
+
+-- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is not one.
+CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
+        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
+$$;
+COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
+
+-- Describes a text that is not a device token: both ends of a long one, and the first character that is no hex digit.
+CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
+        || coalesce(' in place ' || place, '')
+        || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
+            ', which has ' || nullif(length(token), 0) || ' digits', '')
+    FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
+$$;
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
+
+-- The tokens of one call: checked, in lower case, each once, in the given order, and with its place there.
+CREATE OR REPLACE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    bad bigint;
+BEGIN
+    IF array_ndims(tokens) > 1 THEN
+        refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
+        RETURN;
+    END IF;
+    SELECT array_agg(once.token ORDER BY once.place), array_agg(once.place ORDER BY once.place),
+        min(once.place) FILTER (WHERE once.token IS NULL)
+    INTO clean, places, bad
+    FROM (
+        SELECT carillon.token(t.token) AS token, min(t.place) AS place
+        FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
+    ) once;
+    IF bad IS NOT NULL THEN
+        refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
+            carillon.invalid_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
+    END IF;
+END
+$$;
+
+-- What a token may be for. The table of tokens, broadcast and register_token know no other kind.
+CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
+        'file_provider', 'push_to_talk', 'mdm']
+$$;
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
+
+-- The refusal of a kind of tokens; null: there is such a kind.
+CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
+        pg_catalog.array_to_string(carillon.token_kinds(), ', '), pg_catalog.quote_literal(kind),
+        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
+    WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
+$$;
+COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
+
+-- When a token that is registered without an end expires. Apple ends an activity after 8 hours, and removes it from the
+-- lock screen within 4 more. STABLE, as the addition is: PostgreSQL calls an IMMUTABLE function around it for each row.
+CREATE OR REPLACE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
+$$;
+COMMENT ON FUNCTION carillon.usual_end IS 'Internal: when a token that is registered without an end expires.';
+
+-- A later registration wins over feedback: its last_update is newer than the time that Apple gave.
+CREATE OR REPLACE FUNCTION carillon.register_token(
+    app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clean CONSTANT text := carillon.token(register_token.token);
+    registering_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app);
+    refusal carillon.refusal;
+BEGIN
+    IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
+        OR register_token.expires_at <= now()
+    THEN
+        refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
+                'a device token of 2 to 512 hex digits, an even number of them',
+                carillon.invalid_token(register_token.token),
+                'Write each byte of the token as two digits, without blanks.')
+            WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
+            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
+                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
+            ELSE carillon.check_kind(register_token.kind) END;
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
+    VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
+        coalesce(register_token.expires_at, carillon.usual_end(register_token.kind, now())))
+    ON CONFLICT (app_id, token) DO UPDATE SET
+        last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner),
+        kind = coalesce(register_token.kind, t.kind),
+        expires_at = coalesce(register_token.expires_at,
+            carillon.usual_end(coalesce(register_token.kind, t.kind), now()));
+END
+$$;
+COMMENT ON FUNCTION carillon.register_token IS
+    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present one; a new '
+    'token is of kind device. Without expires_at a token of kind live_activity expires after 12 hours, and others never.';
+
+-- Adds to the badges of tokens, and returns a payload for each with its own number, which is never below 0. Of a token that
+-- is not registered no number is kept: it counts from 0. Rows are locked in the order of tokens, so that callers do not
+-- deadlock.
+CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    payloads json[];
+BEGIN
+    WITH locked AS MATERIALIZED (
+        SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token = ANY (tokens)
+        ORDER BY k.token FOR UPDATE
+    ), changed AS (
+        UPDATE carillon.tokens k SET badge = greatest(0, least(2147483647, k.badge + step)) FROM locked l
+        WHERE k.app_id = app AND k.token = l.token RETURNING k.token, k.badge
+    )
+    SELECT array_agg((front || coalesce(c.badge, greatest(0, step)) || rest)::json ORDER BY g.place) INTO payloads
+    FROM unnest(tokens) WITH ORDINALITY AS g(token, place) LEFT JOIN changed c ON c.token = g.token;
+    RETURN payloads;
+END
+$$;
+
+-- Sets the number that badge_add counts from, and sends nothing.
+CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
+RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clean CONSTANT text := carillon.token(set_badge.token);
+    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    refusal carillon.refusal;
+    devices bigint;
+BEGIN
+    refusal := CASE
+        WHEN chosen IS NULL THEN carillon.unknown_app(set_badge.app)
+        WHEN num_nonnulls(set_badge.token, set_badge.owner) <> 1 THEN carillon.refusal('token',
+            'a device token, or null if owner is given', CASE WHEN set_badge.token IS NULL THEN 'neither' ELSE 'both' END,
+            'With an owner, all of its tokens are set.')
+        WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
+            'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
+            'Write each byte of the token as two digits, without blanks.')
+        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
+                'To add or subtract, enqueue a message with badge_add.') END;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+        SELECT l.token FROM carillon.tokens l
+        WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
+        ORDER BY l.token FOR UPDATE));
+    GET DIAGNOSTICS devices = ROW_COUNT;
+    RETURN devices;
+END
+$$;
+COMMENT ON FUNCTION carillon.set_badge IS
+    'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns how '
+    'many registered tokens that were.';
+
+-- Why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens. Null: it can.
+CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
+    relation regclass, token_column name, updated_column name, app_column name
+) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    kind "char";
+    found_type text;
+    target record;
+BEGIN
+    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = unfit_to_watch.relation;
+    IF kind IS NULL OR kind NOT IN ('r', 'p') THEN
+        RETURN carillon.refusal('relation', 'a table',
+            CASE WHEN kind IS NULL AND unfit_to_watch.relation IS NOT NULL THEN 'one that was dropped'
+                ELSE unfit_to_watch.relation::text END, 'For a view, name the table that it selects from.');
+    END IF;
+    FOR target IN SELECT * FROM (VALUES
+        ('token_column', unfit_to_watch.token_column, ARRAY['text', 'character varying'],
+            'the name of a column of type text or varchar', 'Tokens are compared as hex digits.'),
+        ('updated_column', unfit_to_watch.updated_column, ARRAY['timestamp with time zone'],
+            'the name of a column of type timestamptz',
+            'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
+                'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
+        ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
+            'the name of a column that holds the app''s name or id', 'Leave it out if all rows are of one app.')
+    ) v (argument, name, types, takes, hint) LOOP
+        CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
+        SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a
+        WHERE a.attrelid = unfit_to_watch.relation AND a.attname = target.name AND a.attnum > 0 AND NOT a.attisdropped;
+        IF found_type IS NULL THEN
+            RETURN carillon.refusal(target.argument, target.takes, coalesce(quote_literal(target.name)
+                || ', which ' || unfit_to_watch.relation || ' does not have', 'null'), coalesce((
+                    SELECT 'The columns are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
+                    WHERE a.attrelid = unfit_to_watch.relation AND a.attnum > 0 AND NOT a.attisdropped),
+                    'It has no columns.'), '42703');
+        ELSIF found_type <> ALL (target.types) THEN
+            RETURN carillon.refusal(target.argument, target.takes,
+                quote_literal(target.name) || ' of type ' || found_type, target.hint, '42804');
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+-- Runs before each deletion from a watched table, because tables change. Returns the type of app_column.
+CREATE OR REPLACE FUNCTION carillon.check_watched(
+    relation regclass, token_column name, updated_column name, app_column name
+) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
+        WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
+END
+$$;

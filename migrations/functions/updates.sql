@@ -1,0 +1,199 @@
+-- Notes an update of tokens in the transaction that enqueues it. The message of a push is its job's id, or the one that
+-- the job is a part or a retry of.
+CREATE OR REPLACE FUNCTION carillon.note_update(
+    app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
+) RETURNS void
+-- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+    -- It is newer than what was sent, even if the clock was set back since. One that still waits keeps its later time: until
+    -- then it is the newer one.
+    SELECT app, t.token, message, is_end, greatest(due, (
+        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
+        -- 'epoch' means at once or never: the update does not expire here.
+        nullif(expires, 'epoch')
+    FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
+END
+$$;
+COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
+
+-- Takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later. What is left
+-- of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and read
+-- its jobs.
+CREATE OR REPLACE FUNCTION carillon.withdraw(
+    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    rest carillon.job[];
+    ended carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    begun record;
+BEGIN
+    WITH divided AS MATERIALIZED (
+        SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
+            SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
+            FROM (
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare each with each.
+                SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
+                    NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
+                FROM (
+                    SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
+                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                    UNION ALL
+                    SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
+                    FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
+                ) AS b GROUP BY b.id, b.key HAVING min(b.place) IS NOT NULL
+            ) AS t
+            GROUP BY t.id, t.stays, t.wait
+        ) AS d
+    ), made AS (
+        SELECT d.stays, d.wait, carillon.changed(j,
+            id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
+            tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
+            origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
+            last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
+        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
+    )
+    SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
+        array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
+    INTO rest, ended, later, waits FROM made m;
+    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
+
+    -- Messages that are in several pieces from now on.
+    SELECT array_agg(j.id) AS ids, array_agg(j.reference) AS reference, array_agg(j.broadcast_id) AS broadcast,
+        array_agg(carillon.count_tokens(j.tokens)) AS tokens, array_agg(0) AS none,
+        array_agg(j.attempt - 1::smallint) AS attempts, array_agg(j.created_at) AS created
+    INTO begun FROM unnest(held) AS j
+    WHERE j.origin IS NULL AND (
+        SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1;
+    IF cardinality(rest) > 0 THEN
+        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    PERFORM carillon.own_path();
+    IF begun.ids IS NOT NULL THEN
+        PERFORM carillon.progress(app, begun.ids, begun.reference, begun.broadcast, begun.tokens, begun.none,
+            begun.none, begun.none, begun.attempts, created => begun.created);
+    END IF;
+    IF pg_catalog.cardinality(ended) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ended);
+    END IF;
+    -- Promotion finds those that are cancelled meanwhile.
+    IF pg_catalog.cardinality(later) > 0 THEN
+        PERFORM carillon.put_back(app, later, waits);
+    END IF;
+END
+$$;
+
+-- Orders the pushes of a claim that are updates of Live Activities. Returns the timestamp of each push; null: a newer
+-- update of the token is due or was sent, so the push has ended as superseded; -1: it is sent later. A push keeps its
+-- timestamp at each attempt. Null in place of the list: another worker has taken the claim over.
+--
+-- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
+-- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
+-- set back, and no update waits.
+--
+-- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update
+-- that was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those
+-- that have lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it
+-- would show an activity that is over.
+--
+-- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
+CREATE OR REPLACE FUNCTION carillon.order_updates(
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    seconds CONSTANT bigint := floor(extract(epoch FROM clock));
+    lead CONSTANT integer := 5;
+    held carillon.job[];
+    stamps bigint[];
+    waits integer[];
+    gone record;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Lock the stamps first, so that two workers never order updates of one token at the same time.
+    PERFORM FROM carillon.activity_stamps s
+    WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
+    ORDER BY s.token FOR UPDATE;
+    WITH wanted AS MATERIALIZED (
+        SELECT w.place, h.message, h.token, h.is_activity
+        FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
+        JOIN (
+            SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token,
+                j.push_type = 'liveactivity' AS is_activity
+            FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
+        ) AS h ON h.id = w.job AND h.token = lower(w.token)
+    ), placed AS MATERIALIZED (
+        SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+            coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
+            CASE WHEN u.due_at IS NOT NULL THEN u.due_at
+                WHEN w.message = s.message_id THEN s.due_at
+                WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
+        FROM wanted w
+        LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
+        LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
+    ), newest AS MATERIALIZED (
+        SELECT n.* FROM (
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
+            ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
+        ) AS n
+        WHERE NOT EXISTS (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
+                AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
+                AND (u.expires_at > clock) IS NOT FALSE)
+    ), early AS MATERIALIZED (
+        SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
+        FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
+        WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
+            AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
+    ), stamped AS (
+        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
+        SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
+            -- Of the rows that are deleted with it. An update with a higher id may have been due before.
+            SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
+            WHERE o.app_id = app AND o.token = n.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
+        FROM newest n WHERE n.token NOT IN (SELECT e.token FROM early e) ORDER BY n.token
+        ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id, is_final = excluded.is_final,
+            due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
+            stamp = CASE WHEN s.message_id = excluded.message_id THEN s.stamp
+                ELSE greatest(excluded.stamp, s.stamp + 1) END
+        WHERE s.message_id = excluded.message_id
+            OR (s.is_final, s.due_at, s.message_id) < (excluded.is_final, excluded.due_at, excluded.message_id)
+        RETURNING s.token, s.message_id, s.stamp
+    ), forgotten AS (
+        -- A row that a cancel has locked is no obstacle: it is deleted with a later update.
+        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+            SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
+            JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
+    )
+    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds WHEN e.wait > 0 THEN -1 ELSE s.stamp END ORDER BY w.place),
+        array_agg(e.wait ORDER BY w.place)
+    INTO stamps, waits FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
+    LEFT JOIN placed p ON p.place = w.place
+    LEFT JOIN early e ON e.token = p.token AND e.message = p.message
+    LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
+    SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens, array_agg(w.wait) AS waits INTO gone
+    FROM unnest(order_updates.job, order_updates.token, stamps, waits) AS w(job, token, stamp, wait)
+    WHERE (w.stamp >= 0) IS NOT TRUE;
+    IF gone.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens, gone.waits);
+    END IF;
+    RETURN stamps;
+END
+$$;

@@ -1,0 +1,199 @@
+-- How many jobs of an app the planner expects to be ready. Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+END
+$$;
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
+
+-- How many jobs of an app are ready: counted up to `most`, and then the planner's estimate. It counts from the newest, because
+-- claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that are asked for; the settings keep to
+-- the order of the index, whatever the planner thinks of the limit.
+CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+#variable_conflict use_column
+DECLARE
+    depth bigint;
+BEGIN
+    SELECT count(*) INTO depth FROM (
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
+    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+END
+$$;
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
+
+-- How many jobs of an app are scheduled, counted along the primary key: an app with few is found beside one with millions.
+CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) FROM (
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+$$;
+COMMENT ON FUNCTION carillon.scheduled_depth IS
+    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+
+-- How many of the newest rows of each app a search reads: `depth`, but of all apps together no more than a person waits for.
+CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
+$$;
+
+-- Finds messages by the caller's own reference, for people. The history has an index; of the queue the newest rows of each
+-- app, and of messages of each lane, are read, because it may have millions. The settings keep to the order of the indexes:
+-- what the planner knows of the limit would let it sort all rows of an app.
+CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.id FROM (
+        (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
+        WHERE r.reference = search_reference.reference LIMIT 1000)
+        UNION
+        (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
+        WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
+        UNION
+        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT depth) b
+        WHERE b.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
+            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) q
+        WHERE q.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
+            (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
+            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT most FROM look))
+            UNION ALL
+            (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT most FROM look))
+        ) q WHERE q.reference = search_reference.reference
+        UNION
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE j.reference = search_reference.reference
+    ) AS found (app_id, id) LEFT JOIN carillon.apps a ON a.id = found.app_id
+    ORDER BY found.id DESC, a.name LIMIT 50
+$$;
+COMMENT ON FUNCTION carillon.search_reference IS
+    'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
+    'of each app, of each lane a third; with many apps it reads fewer of each, 4,000 together.';
+
+-- What is known of a device token, for people. The registration is found by index; of failures, feedback and the queue the
+-- newest rows of each app are read, as by search_reference.
+CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
+RETURNS TABLE (
+    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
+    FROM carillon.apps a
+    CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
+    CROSS JOIN LATERAL (
+        SELECT 'registered' AS event, r.last_update AS at, NULL::bigint AS message_id, NULL::smallint AS status,
+            NULL::text AS reason, NULL::smallint AS attempt, NULL::uuid AS apns_id
+        FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
+        UNION ALL
+        SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
+        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT most FROM look)) f
+        WHERE f.token = ANY (t.texts)
+        UNION ALL
+        SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
+            unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT most FROM look)) d
+        WHERE d.token = ANY (t.texts)
+        UNION ALL
+        SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
+        FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
+            SELECT * FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+            ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) m
+        WHERE m.tokens && t.texts
+        UNION ALL
+        SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT most FROM look)) s
+        WHERE s.tokens && t.texts
+        UNION ALL
+        SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
+            NULL
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE i.app_id = a.id AND j.tokens && t.texts
+    ) found
+    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
+    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
+$$;
+COMMENT ON FUNCTION carillon.search_token IS
+    'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
+    'of failures, feedback and the queue of each app say of it; with many apps it reads fewer of each. A push that was sent leaves '
+    'no trace of its token.';
+
+-- The next jobs that are due, along the index by time: among the first `depth` of all apps after a time.
+CREATE OR REPLACE FUNCTION carillon.next_due(
+    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
+    most integer DEFAULT 100, depth integer DEFAULT 5000
+) RETURNS TABLE (
+    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
+    last_reason text, reference text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
+        s.last_reason, s.reference
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    LEFT JOIN carillon.apps a ON a.id = s.app_id
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT most
+$$;
+COMMENT ON FUNCTION carillon.next_due IS
+    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+
+-- How many tokens each app has, by kind: counted up to 1,000, of more than 10 apps up to 10,000 of a kind together, and then
+-- the planner's estimate. Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
+RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+    plan json;
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+BEGIN
+    FOR one IN
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+    LOOP
+        IF one.kind = 'device' THEN
+            -- Among the first of any kind: there may be millions of others before one.
+            SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
+            FROM (
+                SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
+                ORDER BY t.app_id, t.token LIMIT bound + 1) few;
+        ELSE
+            SELECT count(*) INTO tokens FROM (
+                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
+                LIMIT bound + 1) few;
+        END IF;
+        is_estimate := tokens > bound;
+        IF is_estimate THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
+                INTO plan;
+            tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        CONTINUE WHEN tokens = 0;
+        app := one.name;
+        kind := one.kind;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.token_counts IS
+    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
+    'estimated beyond.';
+
+-- When the next feedback pass is due, and how often there is one.
+CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
+$$;
+COMMENT ON FUNCTION carillon.feedback_schedule IS 'Returns when the next feedback pass of a worker is due, and how often there is one.';

@@ -1,0 +1,307 @@
+-- Tables of the application from which feedback passes also delete.
+
+-- Names such a table.
+CREATE OR REPLACE FUNCTION carillon.watch_tokens(
+    app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
+    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
+        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
+            watch_tokens.app_column) END;
+    others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
+    before jsonb;
+    after jsonb;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+
+    SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
+    -- Feedback that the table has missed is made up for with the new columns.
+    INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
+    VALUES (watching_app, watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column)
+    ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
+        updated_column = excluded.updated_column, app_column = excluded.app_column, last_error = NULL
+    RETURNING to_jsonb(w) - others INTO after;
+    IF before IS DISTINCT FROM after THEN
+        PERFORM carillon.record_change('watch table', watch_tokens.app, CASE WHEN before IS NULL THEN after ELSE '{}' END
+            || jsonb_build_object('table', watch_tokens.relation), carillon.replaced(before, after));
+    END IF;
+
+    IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
+        OR NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'DELETE')
+        OR NOT (SELECT has_schema_privilege('carillon_reaper', c.relnamespace, 'USAGE')
+            FROM pg_class c WHERE c.oid = watch_tokens.relation)
+    THEN
+        RAISE WARNING 'role carillon_reaper may not delete from % yet', watch_tokens.relation
+            USING HINT = (SELECT format('GRANT USAGE ON SCHEMA %s TO carillon_reaper; GRANT SELECT, DELETE ON %s TO '
+                'carillon_reaper', c.relnamespace::regnamespace, watch_tokens.relation)
+                FROM pg_class c WHERE c.oid = watch_tokens.relation);
+    END IF;
+    IF NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = watch_tokens.relation AND a.attname = watch_tokens.token_column AND i.indpred IS NULL)
+    THEN
+        RAISE WARNING 'no index of % begins with %: each batch of the feedback pass reads the whole table',
+            watch_tokens.relation, quote_ident(watch_tokens.token_column)
+            USING HINT = format('CREATE INDEX CONCURRENTLY ON %s (%I)', watch_tokens.relation, watch_tokens.token_column);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.watch_tokens IS
+    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
+    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
+
+CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
+    refusal carillon.refusal;
+BEGIN
+    IF watching_app IS NULL THEN
+        refusal := carillon.unknown_app(unwatch_tokens.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    DELETE FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
+    IF FOUND THEN
+        PERFORM carillon.record_change('unwatch table', unwatch_tokens.app, jsonb_build_object('table', unwatch_tokens.relation));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from that table.';
+
+-- MARK: The feedback pass in watched tables
+
+-- The search_path of a table's owner, for whom its triggers were written: the setting of the role in this database,
+-- then of the role, then of the database. The table's schema comes last.
+CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT replace(coalesce((
+            SELECT substr(v.setting, length('search_path=') + 1)
+            FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
+            WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+            ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
+        ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
+        || ', ' || quote_ident(c.relnamespace::regnamespace::text)
+    FROM pg_class c WHERE c.oid = path_of.relation
+$$;
+
+-- Why triggers of watched tables would run with too many rights, with a remedy. Null: they do not. With rights in
+-- this schema, carillon_reaper could change its own function.
+CREATE OR REPLACE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
+        SELECT 1 AS place, format('carillon.as_reaper belongs to %s, not to carillon_reaper', p.proowner::regrole) AS danger,
+            CASE WHEN to_regrole('carillon_reaper') IS NULL THEN 'CREATE ROLE carillon_reaper; ' ELSE '' END
+                || 'GRANT CREATE ON SCHEMA carillon TO carillon_reaper; ALTER FUNCTION carillon.as_reaper OWNER TO '
+                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
+            AND p.proowner IS DISTINCT FROM to_regrole('carillon_reaper')
+        UNION ALL
+        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER'
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper' AND NOT p.prosecdef
+        UNION ALL
+        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command
+        FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'is a superuser', 'NOSUPERUSER'),
+            (r.rolcreaterole, 'has CREATEROLE', 'NOCREATEROLE'), (r.rolbypassrls, 'has BYPASSRLS', 'NOBYPASSRLS')
+        ) AS a(is_there, has, command)
+        WHERE r.oid = to_regrole('carillon_reaper') AND a.is_there
+        UNION ALL
+        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who
+        FROM (
+            SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE 'carillon_reaper' END AS who
+            FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
+            WHERE n.nspname = 'carillon' AND a.grantee IN (0, to_regrole('carillon_reaper'))
+        ) g
+        UNION ALL
+        SELECT 5, format('carillon_reaper has the rights of %s', m.roleid::regrole),
+            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole)
+        FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+                OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
+    ) d ORDER BY d.place LIMIT 1
+$$;
+
+-- The prepared statements of this session, with the text that prepares them again.
+CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
+        THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
+            '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
+    FROM pg_prepared_statements p
+$$;
+
+-- What foreign code can leave behind in a session to run with the rights of the session's user: its kind and its
+-- present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect
+-- later statements; and a member of carillon_reaper could change as_reaper(). If the server counts no rows, any
+-- deferrable trigger may be pending.
+CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
+            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
+        ('left a cursor open that outlives the transaction', (
+            SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
+        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed the role carillon_reaper', (
+            SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
+        ('would run at the commit, with the rights of the worker: it must not be DEFERRABLE', (
+            SELECT sum(CASE WHEN current_setting('track_counts')::boolean
+                THEN (t.tgtype & 4) * pg_stat_get_xact_tuples_inserted(t.tgrelid)
+                    + (t.tgtype & 8) * pg_stat_get_xact_tuples_deleted(t.tgrelid)
+                    + (t.tgtype & 16) * pg_stat_get_xact_tuples_updated(t.tgrelid)
+                ELSE random() END) FROM pg_trigger t
+            WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
+$$;
+
+-- Restores the prepared statements of the session, which no rollback does.
+CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+        EXECUTE format('DEALLOCATE %I', one.key);
+    END LOOP;
+    FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
+        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+    LOOP
+        EXECUTE one.text;
+    END LOOP;
+END
+$$;
+
+-- The statement that deletes from a watched table ('DELETE') or counts in it ('SELECT'); $1 and $2 are the dead tokens
+-- and their times. Watched tables may have hex digits of either case. It runs with the owner's search_path.
+CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    app_type CONSTANT text := carillon.check_watched(
+        watched.relation, watched.token_column, watched.updated_column, watched.app_column);
+    app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+BEGIN
+    RETURN format(CASE what
+            WHEN 'DELETE' THEN 'WITH dead AS (DELETE FROM %s w USING %s RETURNING 1) SELECT pg_catalog.count(*) FROM dead'
+            ELSE 'SELECT pg_catalog.count(*) FROM %s w, %s' END,
+        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = watched.relation),
+        format('(SELECT v.token, pg_catalog.max(v.at) AS at FROM (SELECT pg_catalog.unnest(ARRAY['
+            || 'o.token, pg_catalog.lower(o.token), pg_catalog.upper(o.token)]) AS token, o.at '
+            || 'FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS o (token, at)) v GROUP BY v.token) g '
+            || 'WHERE w.%I OPERATOR(pg_catalog.=) g.token AND w.%I OPERATOR(pg_catalog.<) g.at%s',
+            watched.token_column, watched.updated_column,
+            CASE WHEN app_type IS NULL THEN ''
+                WHEN app_type IN ('text', 'character varying') THEN format(
+                    ' AND w.%I OPERATOR(pg_catalog.=) ANY (ARRAY[%L, %L])', watched.app_column, app_name, watched.app_id)
+                ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
+END
+$$;
+
+-- Runs the statement of watched_match() as carillon_reaper and returns its count. Whatever the table's triggers and
+-- policies leave behind in the session is undone, even after an error. Until then even their search_path may be in
+-- effect.
+CREATE OR REPLACE FUNCTION carillon.run_watched(
+    watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    statement CONSTANT text := carillon.watched_match(watched, what);
+    path CONSTANT text := carillon.path_of(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared();
+    unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
+    left_behind text;
+    rows bigint;
+BEGIN
+    IF unsafe.message IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+            'its triggers would run with more rights than they should, because %s. %s', unsafe.message, unsafe.hint);
+    END IF;
+    rows := carillon.as_reaper(statement, path, gone, gone_at);
+    SELECT t.kind INTO left_behind
+    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+        AS t(kind, state, before)
+    WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
+    IF left_behind IS NOT NULL THEN
+        RAISE EXCEPTION 'a trigger or policy of the table %', left_behind USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN rows;
+EXCEPTION
+    WHEN OTHERS OR query_canceled OR assert_failure THEN
+        -- Everything else is rolled back.
+        PERFORM carillon.prepare_again(statements);
+        RAISE;
+END
+$$;
+
+-- Deletes from a watched table the tokens of a batch of feedback. If the table's own constraints or triggers refuse to
+-- delete a row, it stays, and `fault` says why; any other obstacle is an error. It never waits long for a lock:
+-- otherwise a deadlock could end a transaction of the application.
+CREATE OR REPLACE FUNCTION carillon.reap_watched(
+    watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(gone) / 2;
+    one record;
+    other record;
+BEGIN
+    deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
+EXCEPTION
+    WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
+        -- One of them is at fault: halving the list finds it.
+        IF half = 0 THEN
+            deleted := 0;
+            fault := SQLERRM;
+            RETURN;
+        END IF;
+        SELECT r.* INTO one FROM carillon.reap_watched(watched, gone[:half], gone_at[:half]) r;
+        SELECT r.* INTO other FROM carillon.reap_watched(watched, gone[half + 1:], gone_at[half + 1:]) r;
+        deleted := one.deleted + other.deleted;
+        fault := coalesce(one.fault, other.fault);
+END
+$$;
+
+-- Makes up for a part of the feedback that a watched table has missed. Returns the first row that is still missed;
+-- null: none; the same as before: it cannot be reaped yet.
+CREATE OR REPLACE FUNCTION carillon.catch_up(
+    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    gone text[];
+    gone_at timestamptz[];
+    last bigint;
+    rows bigint;
+BEGIN
+    SELECT array_agg(f.token) FILTER (WHERE f.is_dead), array_agg(f.at) FILTER (WHERE f.is_dead), max(f.id), count(*)
+    INTO gone, gone_at, last, rows
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
+        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
+        ORDER BY f.id LIMIT most) f;
+    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    deleted := 0;
+    IF gone IS NOT NULL THEN
+        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        FROM carillon.reap_watched(watched, gone, gone_at) r;
+    END IF;
+EXCEPTION
+    WHEN OTHERS THEN
+        missed_from := watched.missed_from;
+        deleted := 0;
+        fault := SQLERRM;
+END
+$$;
