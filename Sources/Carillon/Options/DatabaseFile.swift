@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// A file that names one or several databases, and the position of one of them in it. It is read again for each
 /// connection, so that a password can be changed while the program runs.

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import FoundationEssentials
 
 /// How many pushes of a message have ended, by outcome.

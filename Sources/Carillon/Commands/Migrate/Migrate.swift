@@ -123,7 +123,7 @@ extension Command {
                     .right("VERSION") { $0.version },
                     .left("NAME") { $0.name },
                     .left("CONDITION") { "\($0.condition)" },
-                    .left("APPLIED") { $0.appliedAt.map(UnixTimeText.day) ?? "-" }
+                    .left("APPLIED") { $0.appliedAt.map(TimeText.day) ?? "-" }
                 )
                 invocation.console.print(table)
             }
