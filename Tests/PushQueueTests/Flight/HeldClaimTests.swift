@@ -18,7 +18,8 @@ import Testing
         var state = WorkerState(options, seed: 1)
         state.reconnection.connected(at: now)
         state.lease.registered(as: 1, askedAt: now)
-        return (state, try self.claim(claim.jobs, in: &state))
+        let flight = try self.claim(claim.jobs, in: &state)
+        return (state, flight)
     }
 
     private func claim(_ jobs: ClaimedJobs, in state: inout WorkerState) throws -> HeldClaim {
