@@ -195,7 +195,7 @@ import Testing
                     + queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
             )
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
-            #expect(!report.troubles.isEmpty)
+            #expect(!report.holds.isEmpty)
             #expect(
                 try await queue.database.number(
                     "SELECT count(*) FROM carillon.holds WHERE reason LIKE 'Nobody answers%'"

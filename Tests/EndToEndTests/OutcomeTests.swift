@@ -46,7 +46,7 @@ import Testing
             let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .delivered }
             let report = try await queue.drain(backend)
             #expect(report.counters.total.sent == 1)
-            #expect(report.troubles.isEmpty)
+            #expect(report.holds.isEmpty)
         }
     }
 

@@ -110,7 +110,7 @@ import Testing
             try await fill(queue, app: 2, rows: 10, tokens: 3)
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
-            #expect(report.troubles.map(\.name) == ["wire"])
+            #expect(report.holds.map(\.name) == ["wire"])
             #expect(report.counters.total.sent == 0)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt = 1") == 10)
             #expect(

@@ -82,8 +82,8 @@ struct WorkerMetrics {
         case .disconnected, .silent: metrics.add(0)
         }
         metrics.begin(.appHeld)
-        for (app, trouble) in counters.troubles.sorted(by: { $0.key < $1.key }) {
-            metrics.add(1, ["app": name(of: app), "kind": "\(trouble.kind)"])
+        for (app, hold) in counters.holds.sorted(by: { $0.key < $1.key }) {
+            metrics.add(1, ["app": name(of: app), "kind": "\(hold.kind)"])
         }
     }
 

@@ -23,11 +23,11 @@ package struct App: Equatable, Identifiable, Sendable {
 
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
-    func gateway() throws(Trouble) -> Gateway {
+    func gateway() throws(Hold) -> Gateway {
         let transport: Gateway.Transport = settings.protocol == "binary" ? .binary : .http2
         if let address = settings.gateway { return try gateway(at: address, transport) }
         guard transport == .http2 else {
-            throw Trouble(
+            throw Hold(
                 .setting,
                 "Apple has switched the binary protocol off: set the gateway of app “\(settings.name)”, or its protocol to http2."
             )
@@ -35,15 +35,15 @@ package struct App: Equatable, Identifiable, Sendable {
         return settings.environment == "sandbox" ? .sandbox : .production
     }
 
-    func feedbackGateway() throws(Trouble) -> Gateway {
+    func feedbackGateway() throws(Hold) -> Gateway {
         let apple: Gateway = settings.environment == "sandbox" ? .feedbackSandbox : .feedback
-        return try settings.feedbackGateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
+        return try settings.feedbackGateway.map { address throws(Hold) in try gateway(at: address) } ?? apple
     }
 
-    func channelGateway() throws(Trouble) -> Gateway {
+    func channelGateway() throws(Hold) -> Gateway {
         if let address = settings.channelGateway { return try gateway(at: address) }
         guard settings.gateway == nil else {
-            throw Trouble(
+            throw Hold(
                 .setting,
                 "App “\(settings.name)” has a gateway of its own, and no address for channels: set its channel_gateway."
             )
@@ -51,7 +51,7 @@ package struct App: Equatable, Identifiable, Sendable {
         return settings.environment == "sandbox" ? .channelsSandbox : .channels
     }
 
-    private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Trouble) -> Gateway {
+    private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Hold) -> Gateway {
         do {
             return try Gateway(
                 address,
@@ -59,7 +59,7 @@ package struct App: Equatable, Identifiable, Sendable {
                 transport: transport
             )
         } catch {
-            throw Trouble(.setting, error.message)
+            throw Hold(.setting, error.message)
         }
     }
 }

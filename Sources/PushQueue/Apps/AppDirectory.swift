@@ -22,7 +22,7 @@ struct AppDirectory: Sendable {
     private struct Certificate {
         let version: Int64
         let since: Int64
-        let credential: Result<Credential, Trouble>
+        let credential: Result<Credential, Hold>
     }
 
     /// See `AppRow.fingerprint`.
@@ -94,8 +94,8 @@ struct AppDirectory: Sendable {
 
     private func isInUse(_ credential: Credential) -> Bool { apps.values.contains { $0.sends(with: credential) } }
 
-    private mutating func route(of row: AppRow, _ news: inout News) -> Result<App.Route, Trouble> {
-        do throws(Trouble) {
+    private mutating func route(of row: AppRow, _ news: inout News) -> Result<App.Route, Hold> {
+        do throws(Hold) {
             let gateway = try row.app.gateway()
             return .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
         } catch {
@@ -103,14 +103,14 @@ struct AppDirectory: Sendable {
         }
     }
 
-    private mutating func credential(_ row: AppRow, _ news: inout News) throws(Trouble) -> Credential {
+    private mutating func credential(_ row: AppRow, _ news: inout News) throws(Hold) -> Credential {
         guard let id = row.app.certificate, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
-            let credential = Result { () throws(Trouble) in try secret.usable() }
+            let credential = Result { () throws(Hold) in try secret.usable() }
             certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)
         }
         guard let certificate = certificates[id] else {
-            throw Trouble(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
+            throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
         if row.lacksFacts {
             news.findings.append(

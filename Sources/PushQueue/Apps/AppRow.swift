@@ -48,8 +48,8 @@ struct AppRow: RowReadable {
         """
     )
 
-    var hasNoCredential: Trouble {
-        Trouble(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")
+    var hasNoCredential: Hold {
+        Hold(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")
     }
 }
 

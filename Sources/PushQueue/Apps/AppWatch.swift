@@ -195,11 +195,11 @@ final class AppWatch {
         case .status(let certificate, let status, let error, let stopsMinting):
             if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
             try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
-        case .hold(let app, let (trouble, wait)?):
+        case .hold(let app, let (hold, wait)?):
             let parameters = Parameters(
                 app,
-                trouble.kind.rawValue,
-                trouble.message,
+                hold.kind.rawValue,
+                hold.message,
                 wait.inSeconds,
                 core.state.lease.id
             )

@@ -5,10 +5,10 @@ package import CarillonPostgres
 package final class RoutedApp: Sendable {
     package let row: App
     /// Its route, or why it cannot send.
-    package let route: Result<App.Route, Trouble>
+    package let route: Result<App.Route, Hold>
     private let topic: [UInt8]
 
-    init(_ row: App, _ route: Result<App.Route, Trouble>) {
+    init(_ row: App, _ route: Result<App.Route, Hold>) {
         self.row = row
         self.route = route
         topic = Array((row.settings.topic ?? "").utf8)

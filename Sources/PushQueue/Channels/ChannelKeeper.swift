@@ -38,14 +38,14 @@ final class ChannelKeeper {
 
     private func manage(
         _ task: ChannelTask,
-        at site: Result<ChannelSite, Trouble>?,
+        at site: Result<ChannelSite, Hold>?,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
         guard let action = task.action else { return try await record(.gone, of: task, on: connection) }
         let result: Result<ChannelRequest.Answer, ChannelError>
         switch site {
         case .success(let site): result = await site.ask(action, through: backend)
-        case .failure(let trouble): result = .failure(ChannelError(.unsent, trouble.message))
+        case .failure(let hold): result = .failure(ChannelError(.unsent, hold.message))
         case nil: return
         }
         var random = SystemRandomNumberGenerator()
@@ -101,8 +101,8 @@ final class ChannelKeeper {
             let site: ChannelSite
             switch sites[app] {
             case .success(let found): site = found
-            case .failure(let trouble):
-                ledger.log(.channelsNotCompared(app: app, error: trouble.message))
+            case .failure(let hold):
+                ledger.log(.channelsNotCompared(app: app, error: hold.message))
                 continue
             case nil: continue  // removed meanwhile
             }

@@ -16,23 +16,23 @@ package struct ChannelSite: Sendable {
     package static func read(
         _ apps: [Int32],
         on connection: PostgresConnection
-    ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Trouble>] {
+    ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Hold>] {
         let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
         return try await connection.ask(AppRow.statement, parameters) { rows in
-            var sites: [Int32: Result<ChannelSite, Trouble>] = [:]
+            var sites: [Int32: Result<ChannelSite, Hold>] = [:]
             for row in rows.indices {
                 let app = try AppRow(rows, row)
-                sites[app.app.id] = Result { () throws(Trouble) in try ChannelSite(app, on: connection) }
+                sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }
             }
             return sites
         }
     }
 
-    private init(_ row: AppRow, on connection: PostgresConnection) throws(Trouble) {
+    private init(_ row: AppRow, on connection: PostgresConnection) throws(Hold) {
         guard let secret = row.secret, let certificate = row.app.certificate else { throw row.hasNoCredential }
         let plain = try secret.usable()
         guard let topic = row.app.topic ?? plain.facts.topics.first else {
-            throw Trouble(
+            throw Hold(
                 .setting,
                 "App “\(row.app.name)” has no topic, which names it to the channel service: set one."
             )

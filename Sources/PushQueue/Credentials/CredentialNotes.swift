@@ -11,7 +11,7 @@ struct CredentialNotes: Sendable {
         ///   - stopsMinting: No worker mints a provider token for a while.
         case status(of: Int32, String?, error: String?, stopsMinting: Bool = false)
         /// Nil: the app can send again.
-        case hold(app: Int32, (trouble: Trouble, wait: Duration)?)
+        case hold(app: Int32, (hold: Hold, wait: Duration)?)
 
         fileprivate var key: Key {
             switch self {
@@ -34,7 +34,7 @@ struct CredentialNotes: Sendable {
         let certificate: Int32
         /// When the credential was written.
         let since: Int64
-        let facts: Result<Credential.Facts, Trouble>
+        let facts: Result<Credential.Facts, Hold>
     }
 
     fileprivate struct Key: Hashable {

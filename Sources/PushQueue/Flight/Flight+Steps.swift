@@ -15,7 +15,7 @@ extension Flight {
         /// `waited`.
         case wait(Duration)
         /// Release the claim: `released` or `failed`.
-        case giveBack(ClaimedJobs)
+        case release(ClaimedJobs)
         /// Send the pushes: `delivered`.
         case deliver(ClaimedJobs, by: App.Route)
         /// Wait for the pushes that are pending: `delivered`.
@@ -30,7 +30,7 @@ extension Flight {
     }
 
     enum Event: Sendable {
-        case claimed(ClaimAnswer)
+        case claimed(ClaimRows)
         case claimFailed(wasTooLarge: Bool)
         /// The time of each update; nil: the push has ended, since a newer one exists. No list: the claim is lost.
         case ordered([Int64?]?)
@@ -42,7 +42,7 @@ extension Flight {
         case released
         /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
-        case written(SettlementAnswer)
+        case written(SettlementEffect)
         case counted
         /// Nil: the row could not be split.
         case wasSplit(parts: Int?)

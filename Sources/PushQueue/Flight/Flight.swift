@@ -13,7 +13,7 @@ struct Flight: Sendable {
         case asking(HeldClaim, Question, [Int32], refusals: Int)
         /// Waits for a turn at the app's rate, or for the start of the turn it was given.
         case waiting(HeldClaim, RateLimits.Turn?)
-        case givingBack(HeldClaim, refusals: Int)
+        case releasing(HeldClaim, refusals: Int)
         case delivering(HeldClaim)
         case settling(SettlementWriting)
         case awaitingRest(HeldClaim)
@@ -52,7 +52,7 @@ struct Flight: Sendable {
         case .asking(let claim, let question, let places, let refusals):
             answered(claim, question, places, refusals, event, &state, now)
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
-        case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
+        case .releasing(let claim, let refusals): released(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
         case .settling(let writing): settled(writing, event, &state, now)
         case .splitting(let message): split(message, event, &state, now)
@@ -224,10 +224,10 @@ struct Flight: Sendable {
     ) -> Step {
         state.schedule.stoppedWaiting(app)
         var claim = claim
-        switch hasTurn ? state.disposition(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
-        case .giveBack:
-            enter(.givingBack(claim, refusals: 0))
-            return .giveBack(claim.jobs)
+        switch hasTurn ? state.disposition(of: claim.jobs, claimedAs: worker, at: now) : .release {
+        case .release:
+            enter(.releasing(claim, refusals: 0))
+            return .release(claim.jobs)
         case .nothingToSend:
             return settle(claim, Outcomes(repeating: .delivered, count: 0), hasRest: false, &state, now)
         case .send(let route, let mostAttempts):
@@ -239,7 +239,7 @@ struct Flight: Sendable {
 
     /// If PostgreSQL keeps rejecting the release, the row of the claim stays. It is released later as a stray, or taken
     /// over once the worker has ended.
-    private mutating func gaveBack(
+    private mutating func released(
         _ claim: HeldClaim,
         _ refusals: Int,
         _ event: Event,
@@ -247,12 +247,12 @@ struct Flight: Sendable {
         _ now: MonotonicInstant
     ) -> Step {
         switch event {
-        case .waited: return .giveBack(claim.jobs)
+        case .waited: return .release(claim.jobs)
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
-            stage = .givingBack(claim, refusals: refusals)
-            if refusals < SettlementWriting.tries { return again(after: error, .giveBack(claim.jobs), &state) }
-        case .released: state.schedule.gaveBack(claim, at: now)
+            stage = .releasing(claim, refusals: refusals)
+            if refusals < SettlementWriting.tries { return again(after: error, .release(claim.jobs), &state) }
+        case .released: state.schedule.released(claim, at: now)
         default: break
         }
         return end(claim, &state)

@@ -62,7 +62,7 @@ final class FlightRunner {
                     .paced(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
             case .wait(let duration): event = await core.sleep(for: duration) ? .waited : .abandoned
-            case .giveBack(let jobs):
+            case .release(let jobs):
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
@@ -77,7 +77,7 @@ final class FlightRunner {
             case .write(let write):
                 let isLarge = write.claim.count >= LargeTurns.manyRows
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
-                    .written(try SettlementAnswer($0))
+                    .written(try SettlementEffect($0))
                 }
             case .countActivity: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)
@@ -118,7 +118,7 @@ final class FlightRunner {
         let app: RoutedApp? =
             if case .known(let app) = core.state.schedule.limits.apps[plan.lane.app] { app } else { nil }
         let installation = core.state.lease.installation
-        let parameters = ClaimAnswer.parameters(
+        let parameters = ClaimRows.parameters(
             plan,
             worker: worker,
             mostBytes: core.options.mostBytes,
@@ -126,8 +126,8 @@ final class FlightRunner {
         )
         do throws(PostgresError) {
             return .claimed(
-                try await database.ask(connection, ClaimAnswer.statement, parameters) { rows in
-                    try ClaimAnswer(rows, plan, app: app, installation: installation)
+                try await database.ask(connection, ClaimRows.statement, parameters) { rows in
+                    try ClaimRows(rows, plan, app: app, installation: installation)
                 }
             )
         } catch {

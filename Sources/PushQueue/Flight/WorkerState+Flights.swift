@@ -8,7 +8,7 @@ extension WorkerState {
         /// All jobs have expired or are refused: they only have to be settled.
         case nothingToSend
         /// The jobs may no longer be sent, and go back unchanged.
-        case giveBack
+        case release
     }
 
     func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
@@ -16,7 +16,7 @@ extension WorkerState {
         guard phase == .working, worker == lease.id, lease.holds(at: now),
             case .known(let app) = schedule.limits.apps[jobs.app],
             case .success(let route) = app.route
-        else { return .giveBack }
+        else { return .release }
         return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
@@ -34,7 +34,7 @@ extension WorkerState {
             using: &random
         )
         // Pushes withheld by a lost lease do not count against the app.
-        if !lease.holds(at: now) { settlement.forgetTrouble() }
+        if !lease.holds(at: now) { settlement.forgetHold() }
         return settlement
     }
 
@@ -62,7 +62,7 @@ extension WorkerState {
 
     /// Holds the app or ends its hold.
     mutating func learned(from settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant) -> WorkerEvent? {
-        if let trouble = settlement.trouble { return phase == .working ? hold(jobs.app, for: trouble, at: now) : nil }
+        if let cause = settlement.hold { return phase == .working ? hold(jobs.app, for: cause, at: now) : nil }
         return settlement.gatewayAnswers ? endHold(of: jobs.app) : nil
     }
 }

@@ -3,39 +3,39 @@ import CarillonIO
 /// The apps that are held, and when each is tried again: within a second, then at growing intervals, with jitter. A try is
 /// one small claim. Only an answer of the gateway ends the hold.
 struct AppHolds: Sendable {
-    private struct Hold {
+    private struct Entry {
         var times = 0
         var until: MonotonicInstant
-        var trouble: Trouble
+        var hold: Hold
     }
 
     private static let shortest = Duration.seconds(1)
     private static let longest = Duration.seconds(60)
 
-    private var holds: [Int32: Hold] = [:]
+    private var holds: [Int32: Entry] = [:]
 
-    var troubles: [(app: Int32, trouble: Trouble)] { holds.map { ($0.key, $0.value.trouble) } }
+    var all: [(app: Int32, hold: Hold)] { holds.map { ($0.key, $0.value.hold) } }
 
     /// When the app may be tried; nil: now.
     func endTime(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
-        guard let hold = holds[app], now < hold.until else { return nil }
-        return hold.until
+        guard let entry = holds[app], now < entry.until else { return nil }
+        return entry.until
     }
 
     /// The app is held, or its next claim shows whether it can send.
-    func isInTrouble(_ app: Int32) -> Bool { holds[app] != nil }
+    func isHeld(_ app: Int32) -> Bool { holds[app] != nil }
 
     /// - Returns: How long the app is held; nil: it was held already.
     mutating func hold(
         _ app: Int32,
-        for trouble: Trouble,
+        for hold: Hold,
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration? {
         guard endTime(of: app, at: now) == nil else { return nil }
         let times = holds[app].map { min($0.times + 1, 16) } ?? 0
         let wait = min(Self.longest, Self.shortest * (1 << times)) * Double.random(in: 0.5...1, using: &generator)
-        holds[app] = Hold(times: times, until: now + wait, trouble: trouble)
+        holds[app] = Entry(times: times, until: now + wait, hold: hold)
         return wait
     }
 

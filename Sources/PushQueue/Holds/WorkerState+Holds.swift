@@ -15,35 +15,35 @@ extension WorkerState {
     mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
             guard case .known(let app) = schedule.limits.apps[lane.app], !app.row.isPaused,
-                case .failure(let trouble) = app.route
+                case .failure(let cause) = app.route
             else { return nil }
-            return hold(lane.app, for: trouble, at: now)
+            return hold(lane.app, for: cause, at: now)
         }
     }
 
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: nil: it is held already.
-    mutating func hold(_ id: Int32, for trouble: Trouble, at now: MonotonicInstant) -> WorkerEvent? {
+    mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
         guard case .known(let app) = schedule.limits.apps[id],
-            let wait = schedule.hold(id, for: trouble, at: now, using: &random)
+            let wait = schedule.hold(id, for: hold, at: now, using: &random)
         else { return nil }
-        tallies.add(.hold(app: id, (trouble, wait)))
-        if trouble.isOfCredential, let certificate = app.row.certificate {
+        tallies.add(.hold(app: id, (hold, wait)))
+        if hold.isOfCredential, let certificate = app.row.certificate {
             let status: String? =
-                switch (trouble.kind, app.route) {
+                switch (hold.kind, app.route) {
                 case (.credential, .failure): "invalid"
                 case (.credential, .success): "rejected"
                 default: nil
                 }
-            let stopsMinting = trouble.kind == .tokenUpdates
-            tallies.add(.status(of: certificate, status, error: trouble.message, stopsMinting: stopsMinting))
+            let stopsMinting = hold.kind == .tokenUpdates
+            tallies.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
         }
-        return .trouble(app: id, name: app.name, trouble, heldFor: wait)
+        return .held(app: id, name: app.name, hold, for: wait)
     }
 
     /// PostgreSQL rejects the question in which order updates of the app are sent.
     mutating func cannotOrder(_ app: Int32, _ error: PostgresError, at now: MonotonicInstant) -> WorkerEvent? {
-        hold(app, for: Trouble(.database, "PostgreSQL cannot order the app's updates: \(error.message)"), at: now)
+        hold(app, for: Hold(.database, "PostgreSQL cannot order the app's updates: \(error.message)"), at: now)
     }
 
     /// The gateway has answered pushes of the app.
@@ -51,6 +51,6 @@ extension WorkerState {
         guard case .known(let app) = schedule.limits.apps[id], schedule.endHold(of: id) else { return nil }
         tallies.add(.hold(app: id, nil))
         if let certificate = app.row.certificate { tallies.add(.status(of: certificate, "ok", error: nil)) }
-        return .troubleOver(app: id, name: app.name)
+        return .holdEnded(app: id, name: app.name)
     }
 }

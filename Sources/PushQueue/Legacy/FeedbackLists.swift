@@ -57,7 +57,7 @@ package struct FeedbackLists: Sendable {
             }
             guard let origin = waiting.first else { return }
             try await FeedbackReading.check(origin, on: connection)
-            do throws(Trouble) {
+            do throws(Hold) {
                 reading = try await Self.open(origin, by: backend)
             } catch {
                 try await conclude(origin, entries: 0, error.message, on: connection)
@@ -66,13 +66,12 @@ package struct FeedbackLists: Sendable {
         }
     }
 
-    private static func open(_ origin: FeedbackOrigin, by backend: any Backend) async throws(Trouble) -> FeedbackReading
-    {
+    private static func open(_ origin: FeedbackOrigin, by backend: any Backend) async throws(Hold) -> FeedbackReading {
         let route = try origin.route.get()
         do {
             return FeedbackReading(of: origin, try await backend.feedback(from: route.gateway, with: route.credential))
         } catch {
-            throw Trouble(error)
+            throw Hold(error)
         }
     }
 

@@ -6,7 +6,7 @@ import CarillonPostgres
 struct FeedbackOrigin: Sendable {
     private(set) var apps: [Int32]
     private(set) var names: [String]
-    let route: Result<App.Route, Trouble>
+    let route: Result<App.Route, Hold>
 
     /// Apps that name a feedback gateway. Apple's is asked only for apps of the binary protocol without a gateway of their own:
     /// the certificates of private gateways are not shown to others.
@@ -47,7 +47,7 @@ struct FeedbackOrigin: Sendable {
     private init(_ row: AppRow) {
         apps = [row.app.id]
         names = [row.app.settings.name]
-        do throws(Trouble) {
+        do throws(Hold) {
             guard let secret = row.secret else { throw row.hasNoCredential }
             let gateway = try row.app.feedbackGateway()
             route = .success(App.Route(gateway: gateway, credential: try secret.usable()))

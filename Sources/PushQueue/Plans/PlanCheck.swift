@@ -5,7 +5,7 @@ import FoundationEssentials
 /// queue.
 package enum PlanCheck {
     private static let statements = [
-        ClaimAnswer.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
+        ClaimRows.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
     ]
     private static let tables: Set<String> = ["messages", "scheduled"]
 

@@ -38,7 +38,7 @@ struct AppLimits: Sendable {
                 if let end = rates.restEnd(of: id, at: now) { return .blocked(until: end) }
                 most = min(most, RateLimits.turn(of: rate, workers: workersAlive))
             }
-            if holds.isInTrouble(id) {
+            if holds.isHeld(id) {
                 guard admission.inFlight(of: id) == 0 else { return .blocked(until: nil) }
                 most = min(most, Self.probe)
             }
@@ -52,7 +52,7 @@ struct AppLimits: Sendable {
         case .unread, .absent: return true
         case .known(let app):
             guard case .success = app.route else { return false }
-            return !app.row.isPaused && !holds.isInTrouble(lane.app)
+            return !app.row.isPaused && !holds.isHeld(lane.app)
         }
     }
 

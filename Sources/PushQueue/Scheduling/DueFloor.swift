@@ -26,7 +26,7 @@ struct DueFloor: Sendable {
     mutating func start(at now: MonotonicInstant) -> Place { floor?.start(at: now) ?? .beginning }
 
     /// A look has moved jobs to the queue.
-    mutating func moved(_ promotion: PromotionAnswer, from start: Place, at now: MonotonicInstant) {
+    mutating func moved(_ promotion: PromotionRows, from start: Place, at now: MonotonicInstant) {
         if start == .beginning {
             let isCheap = promotion.cost <= Self.cheap + Self.cheapForJob * promotion.rows
             floor = isCheap ? nil : floor ?? ScanFloor(at: .beginning)

@@ -3,7 +3,7 @@ import CarillonIO
 /// A limit on pushes in flight that the workers of one process share. While one of them finds no room, the others are
 /// limited to equal parts.
 package final class FlightCeiling: Sendable {
-    package struct Share: Sendable {
+    package struct Allowance: Sendable {
         let ceiling: FlightCeiling
         let place: Int
     }
@@ -24,7 +24,7 @@ package final class FlightCeiling: Sendable {
         members = Guarded(Array(repeating: Member(), count: workers))
     }
 
-    package func share(_ place: Int) -> Share { Share(ceiling: self, place: place) }
+    package func allowance(_ place: Int) -> Allowance { Allowance(ceiling: self, place: place) }
 
     fileprivate func reserve(at place: Int, holding pushes: Int, now: MonotonicInstant) -> Int {
         self.members.withLock { members in
@@ -50,7 +50,7 @@ package final class FlightCeiling: Sendable {
     }
 }
 
-extension FlightCeiling.Share {
+extension FlightCeiling.Allowance {
     /// How many more pushes this worker may claim. They stay reserved until it calls `hold`.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.reserve(at: place, holding: pushes, now: now)

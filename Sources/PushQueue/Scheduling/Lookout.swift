@@ -76,12 +76,12 @@ final class Lookout {
     private static func promotion(
         from start: DueFloor.Place?,
         on connection: PostgresConnection
-    ) async -> Result<PromotionAnswer?, PostgresError> {
+    ) async -> Result<PromotionRows?, PostgresError> {
         guard let start else { return .success(nil) }
         do throws(PostgresError) {
             return .success(
                 try await connection.ask(WorkerStatements.promote, .promote(most: 1000, after: start)) {
-                    try PromotionAnswer($0)
+                    try PromotionRows($0)
                 }
             )
         } catch {

@@ -54,7 +54,7 @@ struct Schedule: Sendable {
     }
 
     /// Returns the row that has to be split, if any.
-    mutating func claimAnswered(_ answer: ClaimAnswer, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
+    mutating func claimAnswered(_ answer: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let large = answer.next.flatMap { $0.pushes > limits.mostPushes(of: plan.lane.app) ? $0.id : nil }
         slots.free(plan.depth)
@@ -124,7 +124,7 @@ struct Schedule: Sendable {
     }
 
     /// The rows of the claim are back in the queue.
-    mutating func gaveBack(_ claim: HeldClaim, at now: MonotonicInstant) {
+    mutating func released(_ claim: HeldClaim, at now: MonotonicInstant) {
         board.returned(to: claim.lane, lowest: claim.jobs.lowest, at: now)
     }
 
@@ -166,11 +166,11 @@ struct Schedule: Sendable {
     /// - Returns: How long the app is held; nil: it was held already.
     mutating func hold(
         _ app: Int32,
-        for trouble: Trouble,
+        for hold: Hold,
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration? {
-        limits.holds.hold(app, for: trouble, at: now, using: &generator)
+        limits.holds.hold(app, for: hold, at: now, using: &generator)
     }
 
     /// The app can send. True: it was held.
@@ -196,7 +196,7 @@ struct Schedule: Sendable {
 
     mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place { due.start(at: now) }
 
-    mutating func promoted(_ promotion: PromotionAnswer, from start: DueFloor.Place, at now: MonotonicInstant) {
+    mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Place, at now: MonotonicInstant) {
         due.moved(promotion, from: start, at: now)
         for rows in promotion.promotions { board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
     }

@@ -46,12 +46,12 @@ package struct CredentialText: Sendable {
         )
     }
 
-    /// The same for a worker, as the trouble for which it holds the apps of the credential.
-    func usable() throws(Trouble) -> Credential {
+    /// The same for a worker, as the hold of the apps with the credential.
+    func usable() throws(Hold) -> Credential {
         do {
             return try credential()
         } catch {
-            throw Trouble(.credential, error.message)
+            throw Hold(.credential, error.message)
         }
     }
 

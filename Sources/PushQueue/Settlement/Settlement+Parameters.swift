@@ -2,7 +2,7 @@ import ApplePush
 package import CarillonPostgres
 
 extension Settlement {
-    /// Writes the settlement; answers with a `SettlementAnswer`.
+    /// Writes the settlement; answers with a `SettlementEffect`.
     package static let statement = Statement("settle", "SELECT carillon.settle(\(SettleColumns.list))")
 
     /// - Parameter part: How many parts of the claim were settled before.

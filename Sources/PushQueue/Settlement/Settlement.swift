@@ -27,7 +27,7 @@ package struct Settlement: Sendable {
     package private(set) var retryCauses = RetryCauses()
     private(set) var topicRefusals: [TopicRefusal] = []
     /// Why the app cannot send at the moment.
-    package private(set) var trouble: Trouble?
+    package private(set) var hold: Hold?
     /// The gateway answered a push of the batch.
     let gatewayAnswers: Bool
 
@@ -61,7 +61,7 @@ package struct Settlement: Sendable {
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .delivered }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
-        trouble = Trouble(outcomes, credentialWorks: credentialWorks)
+        hold = Hold(outcomes, credentialWorks: credentialWorks)
         ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
@@ -119,7 +119,7 @@ package struct Settlement: Sendable {
         return piece
     }
 
-    mutating func forgetTrouble() { trouble = nil }
+    mutating func forgetHold() { hold = nil }
 
     /// The lowest id of the jobs that are back at their place in the queue.
     func lowestReturned(of claim: ClaimedJobs) -> Int64? {

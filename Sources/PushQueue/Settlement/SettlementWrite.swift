@@ -19,7 +19,7 @@ struct SettlementWrite: Sendable {
     /// How many parts of the claim are settled.
     let part: Int16
 
-    /// Answers with a `SettlementAnswer`.
+    /// Answers with a `SettlementEffect`.
     var statement: Statement {
         switch content {
         case .settlement: Settlement.statement
@@ -35,24 +35,5 @@ struct SettlementWrite: Sendable {
             let rest = UnrecordedJob(job, of: claim, outcomes, after: earlier)
             return rest.parameters(worker: worker, part: part)
         }
-    }
-}
-
-/// The answer to a `SettlementWrite`.
-enum SettlementAnswer: String, Sendable {
-    case written
-    /// The job is settled, but its counts could not be written.
-    case unwritten
-    /// The claim is gone, and no other worker can have taken it over. An earlier try has succeeded, if there was one.
-    case before
-    /// Another worker has taken the claim over.
-    case lost
-
-    init(_ rows: borrowing Rows) throws(PostgresError) {
-        let text = try rows.string(0, 0)
-        guard let answer = Self(rawValue: text) else {
-            throw PostgresError(.unexpectedValue, "a settlement was answered with “\(text)”")
-        }
-        self = answer
     }
 }

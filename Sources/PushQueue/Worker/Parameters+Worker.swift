@@ -58,7 +58,7 @@ extension Parameters {
 
     static func credential(_ finding: CredentialNotes.Finding) -> Parameters {
         let facts = try? finding.facts.get()
-        let problem: String? = if case .failure(let trouble) = finding.facts { trouble.message } else { nil }
+        let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
         return Parameters(
             finding.certificate,
             Timestamp(finding.since),

@@ -4,6 +4,6 @@ extension Worker {
         /// All claims are settled, and the worker's row is gone.
         package let isClean: Bool
         /// Apps that could not send. Their messages wait.
-        package let troubles: [(app: Int32, name: String, trouble: Trouble)]
+        package let holds: [(app: Int32, name: String, hold: Hold)]
     }
 }

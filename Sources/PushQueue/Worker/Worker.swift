@@ -13,7 +13,7 @@ package actor Worker {
     private nonisolated let loop: EventLoop
     private nonisolated let ledger: Ledger
     /// The limit that the workers of this process share, beside their own.
-    private nonisolated let share: FlightCeiling.Share?
+    private nonisolated let allowance: FlightCeiling.Allowance?
 
     private let core: Core
     private let database: WorkerDatabase
@@ -31,19 +31,19 @@ package actor Worker {
         _ options: WorkerOptions,
         backend: any Backend,
         loop: EventLoop,
-        share: FlightCeiling.Share? = nil,
+        allowance: FlightCeiling.Allowance? = nil,
         traffic: @escaping @Sendable () -> Traffic = { Traffic() },
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.options = options
         self.backend = backend
         self.loop = loop
-        self.share = share
+        self.allowance = allowance
         let notesBell = Bell()
         let ledger = Ledger(traffic: traffic) { event in
             events(event)
             switch event {
-            case .trouble, .troubleOver: notesBell.ring()
+            case .held, .holdEnded: notesBell.ring()
             default: break
             }
         }
@@ -125,9 +125,9 @@ package actor Worker {
 
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
-        guard let share else { return core.event { $0.nextClaim(at: now) } }
-        let room = share.reserve(holding: core.state.schedule.inFlight, at: now)
-        defer { share.hold(core.state.schedule.inFlight) }
+        guard let allowance else { return core.event { $0.nextClaim(at: now) } }
+        let room = allowance.reserve(holding: core.state.schedule.inFlight, at: now)
+        defer { allowance.hold(core.state.schedule.inFlight) }
         return core.event { $0.nextClaim(at: now, within: room) }
     }
 
@@ -182,8 +182,8 @@ package actor Worker {
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            troubles: core.state.schedule.limits.holds.troubles.map {
-                ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
+            holds: core.state.schedule.limits.holds.all.map {
+                ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.hold)
             }
         )
     }

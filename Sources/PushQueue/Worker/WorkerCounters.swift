@@ -52,7 +52,7 @@ package struct WorkerCounters: Sendable {
     package internal(set) var disconnection: String?
     var answeredAt: MonotonicInstant?
     var leaseEnd: MonotonicInstant?
-    package internal(set) var troubles: [Int32: Trouble] = [:]
+    package internal(set) var holds: [Int32: Hold] = [:]
 
     package init() {}
 
@@ -75,8 +75,8 @@ package struct WorkerCounters: Sendable {
         case .stale: stale += 1
         case .unrecorded: unrecorded += 1
         case .tookOver(_, let claims, _): takeovers += claims
-        case .trouble(let app, _, let trouble, _): troubles[app] = trouble
-        case .troubleOver(let app, _): troubles[app] = nil
+        case .held(let app, _, let hold, _): holds[app] = hold
+        case .holdEnded(let app, _): holds[app] = nil
         case .reaped(let tally, let duration):
             reaped.merge(tally.deleted, uniquingKeysWith: +)
             feedbackHandled += tally.handled

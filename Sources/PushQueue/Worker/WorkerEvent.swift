@@ -20,8 +20,8 @@ package enum WorkerEvent: Sendable {
     case tookOver(workers: Int, claims: Int, jobs: Int)
     /// A message had more tokens than one job may have, and was split.
     case split(app: Int32, message: Int64, parts: Int)
-    case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
-    case troubleOver(app: Int32, name: String)
+    case held(app: Int32, name: String, Hold, for: Duration)
+    case holdEnded(app: Int32, name: String)
     /// How many pushes of an app were tried again for that cause since this was logged last.
     case retrying(app: Int32, name: String, RetryCause, pushes: Int)
     /// How many pushes of an app failed because of their topic since this was logged last, and how many were sent meanwhile.

@@ -44,7 +44,7 @@ import Testing
             "reaped": "carillon_reaped_tokens_total", "feedbackHandled": "carillon_feedback_handled_total",
             "feedbackPasses": "carillon_feedback_pass_seconds", "feedbackFaults": "carillon_feedback_pass_errors_total",
             "breakers": "carillon_breakers_opened_total", "inFlight": "carillon_in_flight_pushes",
-            "isConnected": "carillon_database_up", "troubles": "carillon_app_held",
+            "isConnected": "carillon_database_up", "holds": "carillon_app_held",
         ]
         // For labels, bounds and `/readyz`.
         let others: Set = ["names", "reasons", "disconnection", "answeredAt", "leaseEnd"]
@@ -63,7 +63,7 @@ import Testing
         counters.retries = [failure: 1]
         counters.reaped = ["acme": 1]
         counters.breakers = ["acme": 1]
-        counters.troubles = [1: Trouble(.credential, "The certificate has expired.")]
+        counters.holds = [1: Hold(.credential, "The certificate has expired.")]
         return counters
     }
 }

@@ -10,7 +10,7 @@ import Testing
             case .finding(let finding): "finding \(finding.certificate) of \(finding.since)"
             case .status(let id, let status, let error, let stops):
                 "\(id) \(status ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
-            case .hold(let app, let reason): "app \(app) \(reason?.trouble.message ?? "can send")"
+            case .hold(let app, let reason): "app \(app) \(reason?.hold.message ?? "can send")"
             }
         }
     }
@@ -30,7 +30,7 @@ import Testing
         notes.add(.status(of: 2, "ok", error: nil))
         notes.keep(.status(of: 2, "rejected", error: "no"))
         #expect(texts(notes.take()) == ["1 rejected: no", "2 ok: no error"])
-        let facts = Swift::Result<Credential.Facts, Trouble>.failure(Trouble(.credential, "no"))
+        let facts = Swift::Result<Credential.Facts, Hold>.failure(Hold(.credential, "no"))
         notes.add(.finding(CredentialNotes.Finding(certificate: 1, since: 2, facts: facts)))
         notes.keep(.finding(CredentialNotes.Finding(certificate: 1, since: 1, facts: facts)))
         #expect(texts(notes.take()) == ["finding 1 of 2"])
@@ -38,11 +38,11 @@ import Testing
 
     @Test func `findings are written first, then the status of credentials, then holds`() {
         var notes = CredentialNotes()
-        let trouble = Trouble(.connection, "cannot connect")
-        notes.add(.hold(app: 2, (trouble, .seconds(1))))
+        let hold = Hold(.connection, "cannot connect")
+        notes.add(.hold(app: 2, (hold, .seconds(1))))
         notes.add(.hold(app: 1, nil))
         notes.add(.status(of: 3, "ok", error: nil))
-        notes.add(.finding(CredentialNotes.Finding(certificate: 4, since: 1, facts: .failure(trouble))))
+        notes.add(.finding(CredentialNotes.Finding(certificate: 4, since: 1, facts: .failure(hold))))
         let written = ["finding 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
         #expect(texts(notes.take()) == written)
     }

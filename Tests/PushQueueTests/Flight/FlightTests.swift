@@ -39,7 +39,7 @@ import Testing
             case .pace(_, let pushes, let most): "pace \(pushes.count) at \(most)"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
             case .wait: "wait"
-            case .giveBack: "give back"
+            case .release: "release"
             case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
             case .awaitRest: "await the rest"
             case .write(let write): "write \(Self.text(write.content)) as part \(write.part)"
@@ -74,7 +74,7 @@ import Testing
             let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isQuarantined: false)
             let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
             let lane = flight.plan.lane
-            return tell(.claimed(ClaimAnswer(rows > 0 ? held : nil, next: next, lane: lane)))
+            return tell(.claimed(ClaimRows(rows > 0 ? held : nil, next: next, lane: lane)))
         }
 
         var events: [WorkerEvent] {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a claim that is empty, or not made, ends its flight`() throws {
-        for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
+        for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimRows()), .abandoned] {
             var scene = try Scene()
             #expect(scene.tell(event) == "end")
             #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -173,9 +173,9 @@ import Testing
     @Test func `jobs that may no longer be sent go back`() throws {
         var scene = try Scene()
         _ = scene.state.drainRequested()
-        #expect(scene.claimed(2) == "give back")
+        #expect(scene.claimed(2) == "release")
         #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == "give back")
+        #expect(scene.tell(.waited) == "release")
         #expect(scene.tell(.released) == "end")
         #expect(scene.state.schedule.isIdle)
     }
@@ -186,7 +186,7 @@ import Testing
         _ = scene.claimed(1)
         for _ in 0..<2 {
             #expect(scene.tell(.failed(refused)) == "wait")
-            #expect(scene.tell(.waited) == "give back")
+            #expect(scene.tell(.waited) == "release")
         }
         #expect(scene.tell(.failed(refused)) == "end")
     }
@@ -227,12 +227,12 @@ import Testing
         for event in [Flight.Event.turnGiven(nil), .abandoned] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2)
-            #expect(scene.tell(event) == "give back")
+            #expect(scene.tell(event) == "release")
         }
         var scene = try Scene(app: 2)
         _ = scene.claimed(2)
         _ = scene.state.drainRequested()
-        #expect(scene.tell(.failed(short)) == "give back")
+        #expect(scene.tell(.failed(short)) == "release")
     }
 
     @Test func `updates of Live Activities are ordered first, and those that are superseded are not sent`() throws {
@@ -264,10 +264,10 @@ import Testing
         var other = try Scene()
         _ = other.claimed(3, areUpdates: true)
         _ = other.state.drainRequested()
-        #expect(other.tell(.failed(gone)) == "give back")
+        #expect(other.tell(.failed(gone)) == "release")
         var third = try Scene()
         _ = third.claimed(3, areUpdates: true)
-        #expect(third.tell(.abandoned) == "give back")
+        #expect(third.tell(.abandoned) == "release")
     }
 
     @Test func `a claim whose updates PostgreSQL rejects to order three times goes back, and its app is held`() throws {
@@ -279,13 +279,13 @@ import Testing
         }
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "order 2")
-        #expect(scene.tell(.failed(refused)) == "give back")
+        #expect(scene.tell(.failed(refused)) == "release")
         #expect(scene.tell(.released) == "end")
-        guard case .trouble(app: 1, _, let trouble, _) = scene.events.last else {
+        guard case .held(app: 1, _, let hold, _) = scene.events.last else {
             Issue.record("\(scene.events)")
             return
         }
-        #expect(trouble.kind == .database && trouble.message.contains("violates a constraint"))
+        #expect(hold.kind == .database && hold.message.contains("violates a constraint"))
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 

@@ -28,7 +28,7 @@ import Testing
         _ = state.understood([Lane(app: 1, number: 1)], at: now)
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
-        var answer = ClaimAnswer()
+        var answer = ClaimRows()
         answer.jobs = jobs
         answer.rows = jobs.count
         answer.first = jobs.lowest

@@ -4,7 +4,7 @@ import Testing
 @testable import CarillonPushQueue
 
 @Suite struct AppHoldsTests {
-    private let trouble = Trouble(.connection, "Nobody answers.")
+    private let hold = Hold(.connection, "Nobody answers.")
 
     @Test func `an app is held longer each time, up to a minute`() {
         var holds = AppHolds()
@@ -12,13 +12,13 @@ import Testing
         var now = MonotonicInstant(nanoseconds: 0)
         var waits: [Duration] = []
         for _ in 0..<12 {
-            guard let wait = holds.hold(1, for: trouble, at: now, using: &generator) else { continue }
+            guard let wait = holds.hold(1, for: hold, at: now, using: &generator) else { continue }
             waits.append(wait)
             #expect(holds.endTime(of: 1, at: now) != nil)
             #expect(holds.endTime(of: 2, at: now) == nil)
             now = now + wait
             #expect(holds.endTime(of: 1, at: now) == nil)
-            #expect(holds.isInTrouble(1))
+            #expect(holds.isHeld(1))
         }
         #expect(waits.count == 12)
         #expect(waits.first.map { $0 <= .seconds(1) } == true)
@@ -30,8 +30,8 @@ import Testing
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 4)
         let now = MonotonicInstant(nanoseconds: 0)
-        let first = holds.hold(1, for: trouble, at: now, using: &generator)
-        let second = holds.hold(1, for: trouble, at: now, using: &generator)
+        let first = holds.hold(1, for: hold, at: now, using: &generator)
+        let second = holds.hold(1, for: hold, at: now, using: &generator)
         #expect(first != nil)
         #expect(second == nil)
     }
@@ -39,9 +39,9 @@ import Testing
     @Test func `an answer ends a hold once`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 5)
-        _ = holds.hold(1, for: trouble, at: .now, using: &generator)
+        _ = holds.hold(1, for: hold, at: .now, using: &generator)
         let ends = [holds.end(1), holds.end(1)]
         #expect(ends == [true, false])
-        #expect(!holds.isInTrouble(1))
+        #expect(!holds.isHeld(1))
     }
 }

@@ -41,7 +41,7 @@ import Testing
         let first = state.nextClaim(at: start)
         let plan = try #require(first)
         #expect(plan.depth == .shallow)
-        var answer = ClaimAnswer()
+        var answer = ClaimRows()
         answer.rows = Int(plan.rows)
         answer.first = 1
         let tooLarge = state.schedule.claimAnswered(answer, to: plan, at: start)

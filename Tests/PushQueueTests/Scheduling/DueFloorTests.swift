@@ -6,9 +6,9 @@ import Testing
 @Suite struct DueFloorTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-    private func answer(_ time: Int64, id: Int64 = .max, cost: Duration = .zero, rows: Int = 0) -> PromotionAnswer {
-        let promotions = [PromotionAnswer.Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
-        return PromotionAnswer(promotions: promotions, place: DueFloor.Place(time: time, id: id), cost: cost)
+    private func answer(_ time: Int64, id: Int64 = .max, cost: Duration = .zero, rows: Int = 0) -> PromotionRows {
+        let promotions = [PromotionRows.Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
+        return PromotionRows(promotions: promotions, place: DueFloor.Place(time: time, id: id), cost: cost)
     }
 
     @Test func `while looks are cheap, each begins at the beginning`() {

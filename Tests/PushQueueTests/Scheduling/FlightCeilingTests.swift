@@ -8,7 +8,7 @@ import Testing
 
     /// A member that claims all that it wants and may have.
     private struct Member {
-        let share: FlightCeiling.Share
+        let share: FlightCeiling.Allowance
         var held = 0
 
         mutating func claim(_ wanted: Int, at now: MonotonicInstant) -> Int {
@@ -27,8 +27,8 @@ import Testing
 
     @Test func `workers that share a limit never exceed it together`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.share(0))
-        var second = Member(share: ceiling.share(1))
+        var first = Member(share: ceiling.allowance(0))
+        var second = Member(share: ceiling.allowance(1))
         let claims = [first.claim(70, at: now), second.claim(70, at: now), first.claim(1, at: now)]
         #expect(claims == [70, 30, 0])
         first.settle(20)
@@ -38,16 +38,16 @@ import Testing
 
     @Test func `reserved room is not given to another worker`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        #expect(ceiling.share(0).reserve(holding: 0, at: now) == 100)
-        #expect(ceiling.share(1).reserve(holding: 0, at: now) == 0)
-        ceiling.share(0).hold(10)
-        #expect(ceiling.share(1).reserve(holding: 0, at: now) == 90)
+        #expect(ceiling.allowance(0).reserve(holding: 0, at: now) == 100)
+        #expect(ceiling.allowance(1).reserve(holding: 0, at: now) == 0)
+        ceiling.allowance(0).hold(10)
+        #expect(ceiling.allowance(1).reserve(holding: 0, at: now) == 90)
     }
 
     @Test func `a worker that found no room gets its part of freed room`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.share(0))
-        var second = Member(share: ceiling.share(1))
+        var first = Member(share: ceiling.allowance(0))
+        var second = Member(share: ceiling.allowance(1))
         let early = [first.claim(100, at: now), second.claim(40, at: now)]
         #expect(early == [100, 0])
         first.settle(40)
@@ -61,8 +61,8 @@ import Testing
 
     @Test func `no room is kept for a worker that has not asked for a second`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.share(0))
-        var second = Member(share: ceiling.share(1))
+        var first = Member(share: ceiling.allowance(0))
+        var second = Member(share: ceiling.allowance(1))
         let early = [first.claim(100, at: now), second.claim(1, at: now)]
         #expect(early == [100, 0])
         first.settle(40)

@@ -63,7 +63,7 @@ import Testing
             for _ in 0..<6 {
                 let parameters: Parameters = .promote(most: 1000, after: place)
                 let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
-                    try PromotionAnswer($0)
+                    try PromotionRows($0)
                 }
                 moved.append(answer.rows)
                 place = answer.place
@@ -91,7 +91,7 @@ import Testing
                 for _ in 0..<6 {
                     let parameters: Parameters = .promote(most: 1000, after: place)
                     let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
-                        try PromotionAnswer($0)
+                        try PromotionRows($0)
                     }
                     moved += answer.rows
                     #expect(answer.place > place)
@@ -119,7 +119,7 @@ import Testing
                     let answer = try await database.connection.query(
                         WorkerStatements.promote,
                         .promote(most: 1000, after: start)
-                    ) { try PromotionAnswer($0) }
+                    ) { try PromotionRows($0) }
                     #expect(answer.rows == expected)
                 }
                 try await other.run("COMMIT")

@@ -28,10 +28,10 @@ import Testing
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
         var settings = AppSettings(name: "demo")
         settings.topic = "com.example.demo"
-        let app = RoutedApp(App(id: 1, settings: settings), .failure(Trouble(.setting, "none")))
-        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 100_000)
-        let answer = try await database.connection.query(ClaimAnswer.statement, parameters) { rows in
-            try ClaimAnswer(rows, plan, app: app, installation: (1, 2))
+        let app = RoutedApp(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
+        let parameters = ClaimRows.parameters(plan, worker: worker, mostBytes: 100_000)
+        let answer = try await database.connection.query(ClaimRows.statement, parameters) { rows in
+            try ClaimRows(rows, plan, app: app, installation: (1, 2))
         }
         return try #require(answer.jobs)
     }
@@ -64,9 +64,9 @@ import Testing
         part: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
-    ) async throws -> SettlementAnswer {
+    ) async throws -> SettlementEffect {
         let parameters = settlement.parameters(of: claim, worker: worker, part: part)
-        return try await database.connection.query(Settlement.statement, parameters) { try SettlementAnswer($0) }
+        return try await database.connection.query(Settlement.statement, parameters) { try SettlementEffect($0) }
     }
 
     private let fast: [String: Outcome] = [
@@ -205,7 +205,7 @@ import Testing
             guard let write = writing.write else { return writing }
             do {
                 writing.answered(
-                    try await database.connection.query(write.statement, write.parameters) { try SettlementAnswer($0) }
+                    try await database.connection.query(write.statement, write.parameters) { try SettlementEffect($0) }
                 )
             } catch let error as PostgresError {
                 #expect(!error.isTransient)

@@ -40,7 +40,7 @@ import Testing
         #expect(settlement.ended.map(\.sent) == [1, 2])
         #expect(settlement.parts.isEmpty && settlement.failures.isEmpty && settlement.returns.isEmpty)
         #expect(settlement.tally.sent == 3)
-        #expect(settlement.trouble == nil)
+        #expect(settlement.hold == nil)
     }
 
     @Test func `each push is counted once, with any outcome`() {
@@ -215,14 +215,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (403, "BadCertificate", Trouble.Kind.credential), (403, "ExpiredProviderToken", .providerToken),
+        (403, "BadCertificate", Hold.Kind.credential), (403, "ExpiredProviderToken", .providerToken),
         (429, "TooManyProviderTokenUpdates", .tokenUpdates),
     ])
-    func `a refused credential holds the app, and fails no push`(status: UInt16, reason: String, kind: Trouble.Kind) {
+    func `a refused credential holds the app, and fails no push`(status: UInt16, reason: String, kind: Hold.Kind) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         let settlement = settle(claim, [rejected(status, reason)])
-        #expect(settlement.trouble?.kind == kind)
+        #expect(settlement.hold?.kind == kind)
         #expect(settlement.tally.returned == 1)
         #expect(settlement.failures.isEmpty)
     }
@@ -233,7 +233,7 @@ import Testing
         claim.add(tokens: ["bb"], mayRepeat: false)
         let failure = PushError(.unreachable, "Nobody answers.")
         let settlement = settle(claim, [Outcome(.safe), Outcome(.safe)], failure: failure)
-        #expect(settlement.trouble == Trouble(.connection, "Nobody answers."))
+        #expect(settlement.hold == Hold(.connection, "Nobody answers."))
         #expect(settlement.tally.returned == 2)
     }
 

@@ -43,7 +43,7 @@ extension Difference {
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             let parameters = settlement.parameters(of: held.claim, worker: worker, part: held.part)
-            let real = try await ask(Settlement.statement, parameters) { try SettlementAnswer($0) }
+            let real = try await ask(Settlement.statement, parameters) { try SettlementEffect($0) }
             let model = self.model.settle(settlement, of: held.claim, as: worker, part: held.part)
             try await adopt()
             step = same("settle \(held.claim.id) part \(held.part) by \(worker) with \(settlement)", real, model)
@@ -112,7 +112,7 @@ extension Difference {
         var places = (real: DueFloor.Place.beginning, model: DueFloor.Place.beginning)
         while true {
             let parameters: Parameters = .promote(most: Int32(most), after: places.real)
-            let real = try await ask(WorkerStatements.promote, parameters) { try PromotionAnswer($0) }
+            let real = try await ask(WorkerStatements.promote, parameters) { try PromotionRows($0) }
             let model = self.model.promote(most: most, after: places.model)
             // The clocks are not the same.
             _ = same("promote after \(places)", real.place.id, model.place.id)
@@ -122,7 +122,7 @@ extension Difference {
         }
     }
 
-    private static func texts(_ promotions: [PromotionAnswer.Promotion]) -> [String] {
+    private static func texts(_ promotions: [PromotionRows.Promotion]) -> [String] {
         promotions.map { "\($0.lane.app) \($0.lane.number) \($0.lowest) \($0.rows)" }.sorted()
     }
 

@@ -234,15 +234,15 @@ struct Difference {
             pushes: Int32.random(in: 1...9, using: &random)
         )
         let worker = anyWorker()
-        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 100_000)
-        let answer = try await ask(ClaimAnswer.statement, parameters) { rows in
+        let parameters = ClaimRows.parameters(plan, worker: worker, mostBytes: 100_000)
+        let answer = try await ask(ClaimRows.statement, parameters) { rows in
             // The app's own topic is not known here, which is no matter.
-            try ClaimAnswer(rows, plan, app: Self.app(plan.lane.app), installation: (1, 2))
+            try ClaimRows(rows, plan, app: Self.app(plan.lane.app), installation: (1, 2))
         }
         if let jobs = answer.jobs { model.now = jobs.claimedAt }
         let (claim, next) = model.claim(plan, worker: worker)
         if let jobs = answer.jobs { held.append(Held(claim: jobs, worker: worker)) }
-        let expected = ClaimAnswer(claim, next: next, lane: plan.lane)
+        let expected = ClaimRows(claim, next: next, lane: plan.lane)
         _ = same("claim \(plan) by \(worker)", answer.next, expected.next)
         return same(
             "claim \(plan) by \(worker)",
@@ -254,7 +254,7 @@ struct Difference {
     private static func app(_ id: Int32) -> RoutedApp {
         var settings = AppSettings(name: "")
         settings.topic = "org.example"
-        return RoutedApp(App(id: id, settings: settings), .failure(Trouble(.setting, "")))
+        return RoutedApp(App(id: id, settings: settings), .failure(Hold(.setting, "")))
     }
 
     private mutating func floors() -> [(lane: Lane, id: Int64)] {

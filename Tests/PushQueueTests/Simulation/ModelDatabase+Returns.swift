@@ -3,12 +3,12 @@
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
     /// What it costs is for the caller to say.
-    mutating func promote(most: Int = 1000, after start: DueFloor.Place = .beginning) -> PromotionAnswer {
+    mutating func promote(most: Int = 1000, after start: DueFloor.Place = .beginning) -> PromotionRows {
         let now = self.now
         let start = start.time > now ? .beginning : start
         let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Place(time: $0.value, id: $0.key) }
             .filter { $0 > start }.sorted().prefix(most)
-        var answer = PromotionAnswer()
+        var answer = PromotionRows()
         answer.place = due.count < most ? DueFloor.Place(time: now, id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
         answer.promotions = change { tables in
@@ -16,11 +16,11 @@ extension ModelDatabase {
             for id in due.map(\.id) {
                 tables.dates[id] = nil
                 guard let job = tables.scheduled.removeValue(forKey: id) else { continue }
-                tables.restore([job])
+                tables.returned([job])
                 lanes[Lane(app: job.app, number: job.lane), default: []].append(id)
             }
             return lanes.sorted { $0.key < $1.key }.map {
-                PromotionAnswer.Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
+                PromotionRows.Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
             }
         }
         return answer
@@ -32,7 +32,7 @@ extension ModelDatabase {
                 guard let claim = tables.inflight[key.id], claim.worker == worker, claim.claimedAt == key.claimedAt
                 else { continue }
                 tables.inflight[key.id] = nil
-                tables.restore(claim.jobs)
+                tables.returned(claim.jobs)
             }
         }
     }
@@ -89,7 +89,7 @@ extension ModelDatabase {
 
 extension ModelTables {
     /// Puts jobs back to be claimed, but for those that were called off.
-    fileprivate mutating func restore(_ jobs: [ModelJob]) {
+    fileprivate mutating func returned(_ jobs: [ModelJob]) {
         cancel(jobs.filter { cancelled.contains($0.message) })
         for job in jobs where !cancelled.contains(job.message) { messages[job.id] = job }
     }
@@ -112,7 +112,7 @@ extension ModelTables {
         } else if job.isQuarantined, job.tokens.count > 1, !cancelled.contains(job.message) {
             _ = cut(job, size: 1)
         } else {
-            restore([job])
+            returned([job])
         }
     }
 

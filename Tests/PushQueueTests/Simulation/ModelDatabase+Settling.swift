@@ -43,7 +43,7 @@ extension ModelDatabase {
         as worker: Int64,
         part: Int16 = 0,
         delivered: [ModelPush] = []
-    ) -> SettlementAnswer {
+    ) -> SettlementEffect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
@@ -64,7 +64,7 @@ extension ModelDatabase {
                 }
             }
             for push in delivered { tables.sent[push, default: 0] += 1 }
-            for back in settlement.returns { tables.putBack(back, of: jobs, claim, at: now) }
+            for back in settlement.returns { tables.returnJobs(back, of: jobs, claim, at: now) }
             return .written
         }
     }
@@ -120,7 +120,7 @@ extension ModelTables {
     }
 
     /// Why it was not there to be settled.
-    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, part: Int16) -> SettlementAnswer {
+    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, part: Int16) -> SettlementEffect {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
@@ -179,7 +179,7 @@ extension ModelTables {
         )
     }
 
-    fileprivate mutating func putBack(
+    fileprivate mutating func returnJobs(
         _ back: Settlement.Return,
         of jobs: ClaimedJobs,
         _ claim: ModelClaim,

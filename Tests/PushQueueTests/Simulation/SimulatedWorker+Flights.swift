@@ -23,7 +23,7 @@ extension SimulatedWorker {
             guard let link else { return tell(.claimFailed(wasTooLarge: false), to: way) }
             ask(link, way, or: { _ in .claimFailed(wasTooLarge: false) }) {
                 let (claim, next) = $0.claim(plan, worker: worker)
-                return .claimed(ClaimAnswer(claim, next: next, lane: plan.lane))
+                return .claimed(ClaimRows(claim, next: next, lane: plan.lane))
             }
         case .takeTurn(let pushes, _):
             ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
@@ -31,7 +31,7 @@ extension SimulatedWorker {
         case .pace(let jobs, let pushes, let most):
             ask(way) { .paced($0.pace(pushes, of: jobs, as: worker, most: most)) }
         case .wait(let duration): after(duration) { self.tell(.waited, to: way) }
-        case .giveBack(let jobs):
+        case .release(let jobs):
             ask(way) {
                 $0.release([jobs.key], of: worker)
                 return .released

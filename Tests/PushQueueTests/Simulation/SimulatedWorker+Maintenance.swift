@@ -157,7 +157,7 @@ extension SimulatedWorker {
         }
     }
 
-    func promote(in database: inout ModelDatabase, from start: DueFloor.Place) -> PromotionAnswer {
+    func promote(in database: inout ModelDatabase, from start: DueFloor.Place) -> PromotionRows {
         var promotion = database.promote(after: start)
         promotion.cost = simulation.random.milliseconds(in: 0...8)
         return promotion

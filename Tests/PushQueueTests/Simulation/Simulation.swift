@@ -304,7 +304,7 @@ final class Simulation {
 
     private func excuse(_ claims: [ModelClaim]) {
         for claim in claims {
-            guard let jobs = ClaimAnswer(claim, next: nil, lane: Lane(app: claim.app, number: 1)).jobs else { continue }
+            guard let jobs = ClaimRows(claim, next: nil, lane: Lane(app: claim.app, number: 1)).jobs else { continue }
             for place in 0..<jobs.batch.count {
                 gateway.excuse(jobs.push(at: place), id: jobs.batch.id(of: place))
             }

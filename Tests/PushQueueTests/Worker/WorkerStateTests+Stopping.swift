@@ -23,7 +23,7 @@ extension WorkerStateTests {
         let jobs = try claim(&state, at: now).jobs
         _ = state.drainRequested()
         let disposition = state.disposition(of: jobs, claimedAs: 7, at: now)
-        if case .giveBack = disposition {} else { Issue.record("\(disposition)") }
+        if case .release = disposition {} else { Issue.record("\(disposition)") }
     }
 
     @Test func `a worker that gives up is done when all is settled, or when it no longer waits`() throws {

@@ -39,12 +39,12 @@ import Testing
     }
 
     /// An answer of as many one-token jobs as the plan asks for; `more` says of the row behind them.
-    func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimAnswer {
+    func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimRows {
         let rows = rows ?? Int(plan.pushes)
         let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: plan.lane.app, tokens: ["aa"]) }
         let held = ModelClaim(id: claim, worker: 7, app: plan.lane.app, jobs: jobs, claimedAt: 0, isQuarantined: false)
         let next = more.map { ModelJob(id: 1000, tokens: (0..<$0).map { _ in "bb" }) }
-        return ClaimAnswer(rows > 0 ? held : nil, next: next, lane: plan.lane)
+        return ClaimRows(rows > 0 ? held : nil, next: next, lane: plan.lane)
     }
 
     /// Claims from the lane and sends all of it; the claim is in the air.
@@ -165,7 +165,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let event = end(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
         #expect(event == nil)
-        #expect(state.schedule.limits.holds.troubles.isEmpty)
+        #expect(state.schedule.limits.holds.all.isEmpty)
     }
 
     @Test func `without a connection nothing is claimed or tried again`() throws {
@@ -205,7 +205,7 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         _ = end(flight, Outcome(.safe), in: &state, at: now)
-        #expect(state.schedule.limits.holds.isInTrouble(1))
+        #expect(state.schedule.limits.holds.isHeld(1))
         let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
         _ = state.understood([first], at: later)
@@ -217,14 +217,14 @@ import Testing
         _ = state.tallies.takeNotes()
         _ = end(probe, .delivered, in: &state, at: later)
         #expect(state.tallies.takeNotes().statuses == ["ok"])
-        #expect(!state.schedule.limits.holds.isInTrouble(1))
+        #expect(!state.schedule.limits.holds.isHeld(1))
     }
 
     @Test func `pushes whose outcome is unknown end no hold`() throws {
         var state = try begin(with: [first])
         _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
         _ = end(try claim(&state, at: now + .seconds(2)), Outcome(.unknown), in: &state, at: now + .seconds(2))
-        #expect(state.schedule.limits.holds.isInTrouble(1))
+        #expect(state.schedule.limits.holds.isHeld(1))
     }
 
     @Test func `an app without a route is logged once, and not claimed from`() throws {

@@ -16,7 +16,7 @@ struct ChannelService {
         let site: ChannelSite
         switch try await ChannelSite.read([row.id], on: connection)[row.id] {
         case .success(let found): site = found
-        case .failure(let trouble): throw CommandError(.configuration, trouble.message)
+        case .failure(let hold): throw CommandError(.configuration, hold.message)
         case nil: throw CommandError(.failed, "There is no app named \(app).")
         }
         let backend = HTTP2Backend()

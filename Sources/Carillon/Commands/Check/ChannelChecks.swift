@@ -65,16 +65,16 @@ struct ChannelChecks {
         )
     }
 
-    private func look(at site: Result<ChannelSite, Trouble>, of app: String) async -> Finding {
+    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> Finding {
         let gateway: Gateway
         do {
             let site = try site.get()
             gateway = site.gateway
             _ = try await GatewayProbe.run(gateway, with: site.credential, on: loop)
-        } catch let trouble as Trouble {
+        } catch let hold as Hold {
             return .failed(
                 "channels",
-                "The channels of the app \(app) cannot be managed: \(trouble.message)".asSentence,
+                "The channels of the app \(app) cannot be managed: \(hold.message)".asSentence,
                 remedy: "Change it: 'carillon app set \(app)' takes --channel-gateway and all other settings."
             )
         } catch {

@@ -23,9 +23,9 @@ struct GatewayChecks {
         for app in apps {
             switch app.route {
             case .success(let route): routes[route, default: []].append(app.name)
-            case .failure(let trouble):
+            case .failure(let hold):
                 findings.append(
-                    .failed("app", "\(app.name): \(trouble.message)", remedy: Self.remedy(of: trouble, app.name))
+                    .failed("app", "\(app.name): \(hold.message)", remedy: Self.remedy(of: hold, app.name))
                 )
             }
         }
@@ -53,8 +53,8 @@ struct GatewayChecks {
         }
     }
 
-    private static func remedy(of trouble: Trouble, _ app: String) -> String {
-        trouble.kind == .credential
+    private static func remedy(of hold: Hold, _ app: String) -> String {
+        hold.kind == .credential
             ? "Import the credential again: 'carillon credential import'."
             : "Change it: 'carillon app set \(app)' takes --credential, --gateway and all other settings."
     }

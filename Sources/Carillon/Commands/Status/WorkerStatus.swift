@@ -15,7 +15,7 @@ struct WorkerStatus: RowReadable, JSONConvertible {
         """
     )
 
-    /// The name in the worker's log. A worker that was declared dead goes on under another number, with the same name.
+    /// The name in the worker's log. A worker that was declared dead goes on under another id, with the same name.
     let number: Int64
     let name: String
     let version: String?

@@ -112,7 +112,7 @@ private struct Work: Sendable {
             WorkerSite(
                 WorkerOptions(invocation.settings, database: databases[place].source),
                 label: labels[place],
-                share: databases.count > 1 ? ceiling.share(place) : nil,
+                allowance: databases.count > 1 ? ceiling.allowance(place) : nil,
                 backend: backend,
                 loop: loop,
                 log: invocation.console.log
@@ -148,7 +148,7 @@ private struct Work: Sendable {
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that a breaker paused is a problem too.
         if !report.counters.breakers.isEmpty { return .configuration }
-        let kinds = report.troubles.map(\.trouble.kind)
+        let kinds = report.holds.map(\.hold.kind)
         if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }
         if kinds.contains(.connection) { return .unavailable }
         return kinds.isEmpty ? .done : .tryAgain

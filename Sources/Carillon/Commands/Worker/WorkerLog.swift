@@ -77,12 +77,12 @@ struct WorkerLog: Sendable {
             log.warning("A certificate expires soon: import a newer one.", ["credential": name, "days_left": days])
         case .tokenMinted(let key):
             log.info("Minted the provider token that the fleet uses from now on.", ["key": key])
-        case .trouble(_, let name, let trouble, let wait):
+        case .held(_, let name, let hold, let wait):
             log.error(
-                trouble.message,
-                ["app": name, "kind": "\(trouble.kind)", "next_try_in": DurationText.write(wait)]
+                hold.message,
+                ["app": name, "kind": "\(hold.kind)", "next_try_in": DurationText.write(wait)]
             )
-        case .troubleOver(_, let name):
+        case .holdEnded(_, let name):
             log.info("The app can send again.", ["app": name])
         case .retrying(_, let name, let cause, let pushes):
             log.warning(

@@ -29,7 +29,7 @@ final class WorkerSite: Sendable {
     init(
         _ options: WorkerOptions,
         label: String?,
-        share: FlightCeiling.Share?,
+        allowance: FlightCeiling.Allowance?,
         backend: TransportBackend,
         loop: EventLoop,
         log: Log
@@ -43,7 +43,7 @@ final class WorkerSite: Sendable {
             options,
             backend: backend,
             loop: loop,
-            share: share,
+            allowance: allowance,
             traffic: { backend.traffic }
         ) { [progress] event in
             if case .draining = event { progress.isStopping.store(true, ordering: .relaxed) }

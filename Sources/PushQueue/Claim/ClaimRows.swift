@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 package import CarillonPostgres
 
-package struct ClaimAnswer: Sendable {
+package struct ClaimRows: Sendable {
     /// A row that was left behind because its pushes did not fit.
     package struct NextRow: Equatable, Sendable {
         package let id: Int64
@@ -17,7 +17,7 @@ package struct ClaimAnswer: Sendable {
     package internal(set) var next: NextRow?
 }
 
-extension ClaimAnswer {
+extension ClaimRows {
     /// Moves rows of a lane from `messages` into one row of `inflight`, and returns them.
     ///
     /// It takes the first rows whose pushes fit together, and names the first row that does not fit. A worker without a row in

@@ -2,7 +2,7 @@ import ApplePush
 
 @testable import CarillonPushQueue
 
-extension ClaimAnswer {
+extension ClaimRows {
     /// The answer that a worker reads of the model's claim.
     init(_ claim: ModelClaim?, next: ModelJob?, lane: Lane, appIsKnown: Bool = true) {
         self.init()

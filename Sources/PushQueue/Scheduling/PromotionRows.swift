@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 /// The due jobs that a look has moved to the queue.
-struct PromotionAnswer: Sendable {
+struct PromotionRows: Sendable {
     /// Rows of one lane.
     struct Promotion: Sendable {
         let lane: Lane
@@ -18,7 +18,7 @@ struct PromotionAnswer: Sendable {
     var rows: Int { promotions.reduce(0) { $0 + $1.rows } }
 }
 
-extension PromotionAnswer {
+extension PromotionRows {
     /// A row for each lane, and a last one without a lane.
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {

@@ -1,7 +1,7 @@
 import ApplePush
 
 /// Why an app cannot send at the moment, whatever its pushes contain.
-package struct Trouble: Error, Equatable, Sendable {
+package struct Hold: Error, Equatable, Sendable {
     package enum Kind: String, Equatable, Sendable {
         /// No connection, or none that lasts.
         case connection

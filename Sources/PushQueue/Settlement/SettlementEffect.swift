@@ -1,0 +1,20 @@
+import CarillonPostgres
+
+/// What a `SettlementWrite` has done.
+enum SettlementEffect: String, Sendable {
+    case written
+    /// The job is settled, but its counts could not be written.
+    case unwritten
+    /// The claim is gone, and no other worker can have taken it over. An earlier try has succeeded, if there was one.
+    case before
+    /// Another worker has taken the claim over.
+    case lost
+
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        let text = try rows.string(0, 0)
+        guard let effect = Self(rawValue: text) else {
+            throw PostgresError(.unexpectedValue, "a settlement was answered with “\(text)”")
+        }
+        self = effect
+    }
+}
