@@ -5,6 +5,8 @@ SHELL := /bin/bash
 
 SWIFT ?= swift
 MESSAGES ?= 20000
+# Where `make dev` shows its dashboard.
+ADDRESS ?= 127.0.0.1:9465
 TEST_FLAGS ?=
 # Which tests `make test` runs: a pattern that a name must match, such as SettlementTests. Without it, all of them.
 FILTER ?=
@@ -27,7 +29,7 @@ SOURCES := Sources Tests Package.swift
 RECORD ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
+.PHONY: help packages build release dev demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,9 @@ build: packages ## build everything, with tests, for development
 release: packages ## build the program: .build/release/carillon, Swift's runtime linked in
 	$(RELEASE) --product carillon
 	@echo "built .build/release/carillon"
+
+dev: packages ## the demonstration with its dashboard, built and started again when a file changes; ADDRESS=127.0.0.1:9465
+	@SWIFT='$(SWIFT)' ADDRESS='$(ADDRESS)' bash .ci/dev
 
 demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch pushes travel
 	.build/release/carillon demo --messages $(MESSAGES)

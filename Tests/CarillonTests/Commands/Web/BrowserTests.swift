@@ -255,6 +255,18 @@ struct BrowserTests {
         }
     }
 
+    @Test func `a page of another version of the dashboard is loaded again`() async throws {
+        try await withShop { _, browser, root in
+            try await browser.open(root + "/apps/shop")
+            _ = try await browser.value("isOlder = 1; document.querySelector('link').href += '0'")
+            _ = try await browser.value("EventSource = class extends EventSource { constructor() { super('/none') } }")
+            try await browser.hide()
+            try await browser.unhide()
+            let isLoaded = "return window.isOlder === undefined"
+            try await browser.loop.eventually("it is new") { try await browser.value(isLoaded) == "true" }
+        }
+    }
+
     @Test func `a browser ends with its test, however that ends`() async throws {
         struct Stop: Error {}
         try await TemporaryFolder.with { folder in

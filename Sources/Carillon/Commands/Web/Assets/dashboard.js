@@ -101,6 +101,10 @@
     timer = setTimeout(look, Math.min(60, every() * 2 ** failures) * (0.9 + Math.random() * 0.2) * 1000);
   };
 
+  // Their addresses change with their content.
+  const assets = (page) => [...page.querySelectorAll('link[href^="/assets/"], script[src^="/assets/"]')]
+    .map((element) => element.getAttribute('href') ?? element.getAttribute('src')).join();
+
   const look = async () => {
     if (isBusy(document.getElementById('main'))) return schedule();
     try {
@@ -112,6 +116,8 @@
       const fresh = page.getElementById('main');
       if (!fresh) throw new Error('no page');
       if (isBusy(document.getElementById('main'))) return schedule();
+      // The dashboard is another version by now.
+      if (answer.ok && assets(page) !== assets(document)) return location.reload();
       show(page.title, fresh.dataset.every, fresh.childNodes);
       if (answer.ok) failures = Math.min(failures, 4); else failures += 1;
       say('as of ' + new Date().toLocaleTimeString(), !answer.ok);
