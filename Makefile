@@ -52,12 +52,14 @@ demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch p
 
 test: packages ## run every test that a commit must pass; FILTER=SettlementTests runs only tests whose name matches
 	@bash .ci/packages test
+	$(if $(FILTER),,@bash .ci/optional)
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(if $(FILTER),--filter '$(FILTER)') $(TEST_FLAGS)
 	$(if $(FILTER),,@SWIFT='$(SWIFT)' bash .ci/outside)
 
-browse: packages ## the dashboard in a real browser, where chromium and chromium-driver are installed; otherwise nothing runs
+browse: packages ## only the tests of the dashboard in a real browser
 	@bash .ci/packages test
+	@bash .ci/optional
 	$(SWIFT) build --build-tests
 	BROWSE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'BrowserTests' $(TEST_FLAGS)
 

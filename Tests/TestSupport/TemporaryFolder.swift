@@ -19,7 +19,9 @@ package struct TemporaryFolder: Sendable {
     }
 
     private init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/carillon-test-" + UUID().uuidString.lowercased()
+        // Short: programs put sockets into it, and the path of a socket has 107 bytes at most.
+        let name = "/carillon-test-" + UUID().uuidString.lowercased().prefix(13)
+        path = FileManager.default.temporaryDirectory.path + name
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 

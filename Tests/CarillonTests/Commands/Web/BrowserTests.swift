@@ -8,9 +8,9 @@ import Testing
 
 @testable import Carillon
 
-/// The dashboard in a real browser: Chromium without a window. `make browse` runs it.
+/// The dashboard in a real browser: Chromium without a window. `make test` and `make browse` run it.
 @Suite(
-    .enabled(if: WebDriver.isWanted, "'make browse' runs these"),
+    .enabled(if: WebDriver.isWanted, "'make test' and 'make browse' run these"),
     .enabled(if: WebDriver.isInstalled, "Chromium is not installed: apt-get install chromium chromium-driver"),
     .serialized
 )

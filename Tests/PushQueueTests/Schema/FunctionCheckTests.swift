@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// plpgsql_check reads each function as PostgreSQL does when it is called for the first time: what is misspelled in a branch that
+/// no other test enters is found here.
+@Suite struct FunctionCheckTests {
+    @Sendable private static func isInstalled() async throws -> Bool {
+        try await TestDatabase.with(.nothing) { database in
+            try await database.number("SELECT count(*) FROM pg_available_extensions WHERE name = 'plpgsql_check'") == 1
+        }
+    }
+
+    /// A function of a trigger is checked with each table that has it.
+    private static let findings = """
+        SELECT DISTINCT f.name, c.lineno, c.message FROM (
+            SELECT DISTINCT p.oid, p.oid::regproc AS name, coalesce(t.tgrelid, 0) AS relation
+            FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang LEFT JOIN pg_trigger t ON t.tgfoid = p.oid AND t.tgparentid = 0
+            WHERE l.lanname = 'plpgsql' AND p.pronamespace = 'carillon'::regnamespace
+                AND (p.prorettype <> 'trigger'::regtype OR t.oid IS NOT NULL)) f
+        CROSS JOIN LATERAL public.plpgsql_check_function_tb(f.oid, f.relation, fatal_errors => false) c
+        WHERE c.level = 'error' OR c.message LIKE 'unused %'
+        """
+
+    @Test(.enabled("plpgsql_check is not installed: apt-get install postgresql-VERSION-plpgsql-check", isInstalled))
+    func `no function has an error or a variable that nothing uses`() async throws {
+        try await TestDatabase.with(.schema) { database in
+            try await database.run("CREATE EXTENSION plpgsql_check SCHEMA public")
+            #expect(try await database.rows(Self.findings) == [])
+            try await database.run(
+                """
+                CREATE FUNCTION carillon.wrong() RETURNS void LANGUAGE plpgsql AS
+                $$ DECLARE forgotten integer; BEGIN IF false THEN PERFORM nothing FROM carillon.apps; END IF; END $$
+                """
+            )
+            let findings = try await database.rows(Self.findings).joined(separator: "\n")
+            #expect(findings.contains("column \"\"nothing\"\" does not exist"), "\(findings)")
+            #expect(findings.contains("unused variable \"\"forgotten\"\""), "\(findings)")
+        }
+    }
+}
