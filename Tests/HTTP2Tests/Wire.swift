@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonHTTP2
 import Testing
 
