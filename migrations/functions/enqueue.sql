@@ -244,136 +244,107 @@ END
 $$;
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
 
--- Drivers bind values as text, json, jsonb or without a type, and integers by their size. These two functions take all of
--- them: the first takes text and values without a type, the second only JSON, because its alert has no default. payload may
--- have any of these types independently of alert, because PostgreSQL's two polymorphic families are separate; without a type
--- it is text. bigint takes every integer.
+-- The functions that enqueue, made from lists of their arguments: a new argument stands in a list here, and is a field of the
+-- type that takes the arguments.
 --
--- Both are plain SQL without settings, so that the planner inlines the call of submit(): they cost nothing, and no error
--- mentions them.
-CREATE OR REPLACE FUNCTION carillon.enqueue(
-    app text, tokens text[], alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
-    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
-    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
-    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL
-) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type, priority, expires_at,
-        collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict,
-        on_duplicate, aps, interruption_level, relevance_score, target_content_id, filter_criteria,
-        stale_date, NULL, NULL, badge_add)::carillon.message_arguments, false)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.enqueue(
-    app text, tokens text[], alert anyelement, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
-    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
-    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
-    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL
-) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT carillon.submit(ROW(app, tokens, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
-        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
-        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, false)
-$$;
-
--- A payload for each token: text, json or jsonb, as with alert; without a type, text. It has an argument without a default
--- and so a function of its own: PostgreSQL finds no type for a default of a polymorphic array.
-CREATE OR REPLACE FUNCTION carillon.enqueue(
-    app text, tokens text[], payloads anycompatiblearray, alert text DEFAULT NULL, badge bigint DEFAULT NULL,
-    sound text DEFAULT NULL, content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL,
-    category text DEFAULT NULL, thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload text DEFAULT NULL,
-    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
-    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL
-) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload, NULL, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference,
-        dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict, on_duplicate, aps, interruption_level,
-        relevance_score, target_content_id, filter_criteria, stale_date, payloads::pg_catalog.text[],
-        pg_catalog.pg_typeof(payloads), badge_add)::carillon.message_arguments, false)
-$$;
-
--- Sends to every token registered for the app, in the bulk lane by default. Two functions, as with enqueue.
-CREATE OR REPLACE FUNCTION carillon.broadcast(
-    app text, alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
-    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
-    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
-    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL, kind text DEFAULT NULL
-) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
-        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
-        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true, kind)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.broadcast(
-    app text, alert anyelement, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
-    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
-    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
-    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
-    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
-    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null', aps jsonb DEFAULT NULL,
-    interruption_level text DEFAULT NULL, relevance_score double precision DEFAULT NULL,
-    target_content_id text DEFAULT NULL, filter_criteria text DEFAULT NULL, stale_date timestamptz DEFAULT NULL,
-    badge_add bigint DEFAULT NULL, kind text DEFAULT NULL
-) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
-        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
-        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
-        subtitle, body, strict, on_duplicate, aps, interruption_level, relevance_score, target_content_id,
-        filter_criteria, stale_date, NULL, NULL, badge_add)::carillon.message_arguments, true, kind)
-$$;
-
-DO $$
+-- Drivers bind values as text, json, jsonb or without a type, and integers by their size; bigint takes every integer. So there
+-- are two functions of each name. The first takes text and values without a type. The second takes only JSON: its argument of
+-- type anyelement has no default. An argument of type anycompatible may have any of these types independently of it, because
+-- PostgreSQL's two polymorphic families are separate; without a type it is text. PostgreSQL finds no type for the default of a
+-- polymorphic array, so a third enqueue takes payloads.
+--
+-- All are plain SQL without settings, so that the planner inlines their call: they cost nothing, and no error mentions them.
+DO $make$
 DECLARE
+    -- The default of an argument is null unless another is given.
+    message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
+        'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
+        'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
+        'on_unknown text = ''retry'', title text, subtitle text, body text, strict boolean = false, '
+        'on_duplicate text = ''null'', aps jsonb, interruption_level text, relevance_score double precision, '
+        'target_content_id text, filter_criteria text, stale_date timestamptz, badge_add bigint';
+    activity CONSTANT text := 'alert anycompatible, title text, body text, sound text, %sstale_date timestamptz, '
+        'relevance_score double precision, %sapns_timestamp timestamptz, %s, topic text, aps jsonb, extra jsonb';
+    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
+        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, %s, '
+        'on_duplicate text = ''null'', title text, body text, extra jsonb';
+    sending CONSTANT text := 'priority bigint, expires_at timestamptz, run_at timestamptz, lane bigint, reference text, '
+        'dedupe_key text, dedupe_for interval, on_unknown text = ''retry''';
+    any_message CONSTANT text := format(message, 'anycompatible');
+    start CONSTANT text := format(activity, 'channel text, push_token boolean = true, everyone boolean = false, ', '', sending);
+    an_update CONSTANT text := format(activity, '', '', sending);
+    an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
+    any_publication CONSTANT text := format(publication, sending);
+    -- The fields of the type that are not simply the argument of that name.
+    any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
+        "payload_type": "pg_catalog.pg_typeof(payload)"}';
+    any_payloads CONSTANT jsonb := '{"is_strict": "strict", "payloads": "payloads::pg_catalog.text[]",
+        "payloads_type": "pg_catalog.pg_typeof(payloads)"}';
+    json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb(alert)"}';
+    text_state CONSTANT jsonb := '{"alert": "alert::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof(alert)",
+        "content_state": "NULL", "state_text": "content_state", "attributes": "NULL"}';
+    json_state CONSTANT jsonb := text_state || '{"state_text": "pg_catalog.to_jsonb(content_state)::pg_catalog.text"}';
+    text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "attributes"}';
+    json_start CONSTANT jsonb := json_state
+        || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
     one record;
+    arguments text[];
 BEGIN
     FOR one IN
-        SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
-            ('enqueue', 'Enqueues a message to device tokens: an array, also of a single one, as ARRAY[token]. Returns the id of '
+        SELECT f.*, c.type, c.call, c.comment FROM (VALUES
+            ('enqueue', 'app text, tokens text[]', 'alert text, ' || any_message, any_payload),
+            ('enqueue', 'app text, tokens text[], alert anyelement', any_message, json_alert),
+            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || format(message, 'text'),
+                any_payloads),
+            ('broadcast', 'app text', 'alert text, ' || any_message || ', kind text', any_payload),
+            ('broadcast', 'app text, alert anyelement', any_message || ', kind text', json_alert),
+            ('start_activity', 'app text, tokens text[], attributes_type text, attributes text, content_state text', start,
+                text_start),
+            ('start_activity', 'app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement',
+                start, json_start),
+            ('update_activity', 'app text, tokens text[], content_state text', an_update, text_state || '{"event": "''update''"}'),
+            ('update_activity', 'app text, tokens text[], content_state anyelement', an_update,
+                json_state || '{"event": "''update''"}'),
+            ('end_activity', 'app text, tokens text[]', 'content_state text, ' || an_end, text_state || '{"event": "''end''"}'),
+            ('end_activity', 'app text, tokens text[], content_state anyelement', an_end, json_state || '{"event": "''end''"}'),
+            ('publish', 'app text, channel text', 'content_state text, ' || any_publication, text_state),
+            ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
+        ) AS f(name, required, optional, fields) JOIN (VALUES
+            ('enqueue', 'message_arguments', 'submit(%s, false)',
+                'Enqueues a message to device tokens: an array, also of a single one, as ARRAY[token]. Returns the id of '
                 'the message; null: there are no tokens, or the dedupe_key is taken.'),
-            ('broadcast', 'Enqueues a message to every token of one kind that is registered for the app, by default of the '
+            ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
+                'Enqueues a message to every token of one kind that is registered for the app, by default of the '
                 'kind that the push type is for. Returns the id of the message; null: there are no such tokens, or the '
-                'dedupe_key is taken.')
-        ) AS c(name, comment) ON c.name = p.proname
-        WHERE p.pronamespace = 'carillon'::regnamespace
+                'dedupe_key is taken.'),
+            ('start_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Starts a Live Activity on the devices of push-to-start tokens; with everyone, on all of '
+                'the app. The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or '
+                'the dedupe_key is taken.'),
+            ('update_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Updates Live Activities. An older update of a token is never begun after a newer one. '
+                'The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
+            ('end_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Ends Live Activities, with their last content. The tokens are an array, also of one. Returns '
+                'the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
+            ('publish', 'publication', 'submit_publication(%s)',
+                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the '
+                'message; null: the dedupe_key is taken.')
+        ) AS c(name, type, call, comment) ON c.name = f.name
     LOOP
-        EXECUTE format('COMMENT ON FUNCTION %s IS %L', one.function, one.comment);
+        arguments := string_to_array(one.required, ', ') || ARRAY(
+            SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
+            FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
+        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L', one.name,
+            array_to_string(arguments, ', '), 'SELECT carillon.' || format(one.call, (
+                SELECT format('ROW(%s)::carillon.%s', string_agg(coalesce(one.fields ->> t.attname, a.name, 'NULL'), ', '
+                    ORDER BY t.attnum), one.type)
+                FROM pg_attribute t LEFT JOIN (SELECT split_part(u, ' ', 1) FROM unnest(arguments) AS u) AS a(name)
+                    ON a.name = t.attname
+                WHERE t.attrelid = format('carillon.%I', one.type)::regclass)));
+        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L', one.name,
+            regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
     END LOOP;
 END
-$$;
+$make$;
