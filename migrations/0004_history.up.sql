@@ -51,6 +51,23 @@ COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, o
 COMMENT ON COLUMN carillon.results.apns_unique_ids IS
     'of an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
 
+-- How pushes of one message ended, for end_messages().
+CREATE TYPE carillon.ending AS (
+    message_id      bigint,
+    reference       text,
+    broadcast_id    bigint,
+    created_at      timestamptz,
+    attempts        integer,
+    sent            integer,
+    failed          integer,
+    expired         integer,
+    cancelled       integer,
+    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; else how many are to come
+    last_status     smallint,  -- as in results
+    last_reason     text,
+    apns_unique_ids jsonb
+);
+
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
     app_id          integer NOT NULL,

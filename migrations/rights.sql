@@ -71,7 +71,7 @@ GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.scheduled_depth,
-    carillon.own_path, carillon.progress, carillon.payloads_of, carillon.narrowed, carillon.job, carillon.changed, carillon.keep_failed,
+    carillon.own_path, carillon.ending, carillon.end_messages, carillon.payloads_of, carillon.narrowed, carillon.job, carillon.changed, carillon.keep_failed,
     carillon.unsettled, carillon.last_attempts, carillon.unique_ids_of, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
     carillon.record_cancelled, carillon.updated_tokens, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,

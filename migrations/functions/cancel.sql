@@ -83,39 +83,16 @@ BEGIN
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
     ORDER BY u.message_id FOR UPDATE;
 
-    INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, cancelled, attempts, created_at, last_status, last_reason)
-    SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
-        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1, pg_catalog.min(g.created_at),
-        (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
-    FROM pg_catalog.unnest(jobs) g
-    WHERE NOT EXISTS (
-        SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
-    GROUP BY g.message_id;
-
-    UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens,
-        last_status = CASE WHEN g.last_reason IS NULL THEN u.last_status ELSE g.last_status END,
-        last_reason = coalesce(g.last_reason, u.last_reason)
-    FROM (
-        SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens,
-            (pg_catalog.array_agg(w.last_status ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
-                AS last_status,
-            (pg_catalog.array_agg(w.last_reason ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
-                AS last_reason
-        FROM pg_catalog.unnest(jobs) w GROUP BY w.message_id) g
-    WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
-
-    WITH ended AS (
-        DELETE FROM carillon.unfinished u
-        WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
-    )
-    INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at,
-        last_status, last_reason, apns_unique_ids)
-    SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
-        e.created_at, e.last_status, e.last_reason, e.apns_unique_ids
-    FROM ended e;
+    PERFORM carillon.end_messages(record_cancelled.app_id, ARRAY(
+        SELECT carillon.ending(message_id => g.message_id, reference => pg_catalog.max(g.reference),
+            broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
+            attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
+            cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
+            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
+            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1])
+        FROM pg_catalog.unnest(jobs) g
+        LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
+        GROUP BY g.message_id, u.message_id));
 END
 $$;
 

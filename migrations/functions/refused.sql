@@ -25,16 +25,9 @@ DECLARE
 BEGIN
     PERFORM carillon.own_path();
     BEGIN
-        IF job.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts,
-                created_at, worker_id)
-            VALUES (job.id, app, job.reference, job.broadcast_id, sent, failed, expired, job.attempt, job.created_at,
-                worker);
-        ELSE
-            PERFORM carillon.progress(app, ARRAY[job.origin], ARRAY[job.reference], ARRAY[job.broadcast_id], '{0}',
-                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[job.attempt], created => ARRAY[job.created_at],
-                worker => end_unrecorded.worker);
-        END IF;
+        PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
+            broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
+            failed => failed, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END)], worker);
         is_written := true;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
@@ -139,15 +132,11 @@ BEGIN
         SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
     PERFORM carillon.keep_failed(app, jobs);
-    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
-    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt - unbegun,
-        j.created_at
-    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NULL;
-    PERFORM carillon.progress(app, pg_catalog.array_agg(j.origin), pg_catalog.array_agg(j.reference),
-        pg_catalog.array_agg(j.broadcast_id), pg_catalog.array_agg(0), pg_catalog.array_agg(0),
-        pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0),
-        pg_catalog.array_agg(j.attempt - unbegun), created => pg_catalog.array_agg(j.created_at))
-    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING pg_catalog.count(*) > 0;
+    PERFORM carillon.end_messages(app, ARRAY(
+        SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
+            broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
+            failed => carillon.count_tokens(j.tokens), remaining => CASE WHEN j.origin IS NOT NULL THEN 0 END)
+        FROM pg_catalog.unnest(jobs) AS j));
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         IF carillon.is_transient(SQLSTATE) THEN

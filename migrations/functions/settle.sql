@@ -15,38 +15,49 @@ BEGIN
 END
 $$;
 
--- Counts the ended pushes of messages that end in several steps. With none remaining, a message gets its
--- row of results. `returned` counts the pushes to come of a message that is new here; it may be another message with
--- an id that an app has used twice. It pins no search_path: see own_path().
-CREATE OR REPLACE FUNCTION carillon.progress(
-    app integer, messages bigint[], reference text[], broadcast bigint[],
-    returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
-    last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}',  -- of what has expired
-    unique_ids jsonb[] DEFAULT '{}',  -- of all that was sent of the message
-    created timestamptz[] DEFAULT '{}', worker bigint DEFAULT NULL
-) RETURNS void
+-- An ending, by the names of its fields. Without settings, so that PostgreSQL puts its body in place of the calls.
+CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
+    attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
+    remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
+    apns_unique_ids jsonb DEFAULT NULL) RETURNS carillon.ending
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
+        last_status, last_reason, apns_unique_ids)::carillon.ending
+$$;
+
+-- Records pushes that have ended. A message of which these were all pushes gets its row of results. Others count them in
+-- unfinished, and get their row of results with none remaining. A message with pushes to come may meet the row of another
+-- message, because an app has used its id twice. It pins no search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.message_id, end_messages.app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+            e.created_at, end_messages.worker, e.last_status, e.last_reason, e.apns_unique_ids
+        FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
+        RETURN;
+    END IF;
     -- In order of id, so that two workers with parts of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
-        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason,
-        apns_unique_ids, created_at)
-    SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
-        pg_catalog.sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
-        pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts),
-        (pg_catalog.array_agg(p.last_status ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(p.unique_ids) FILTER (WHERE p.unique_ids IS NOT NULL))[1],
-        coalesce(pg_catalog.min(p.created_at), pg_catalog.now())
-    FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
-            progress.expired, progress.attempts, progress.last_status, progress.last_reason, progress.unique_ids,
-            progress.created)
-        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason,
-            unique_ids, created_at)
-    GROUP BY p.message_id ORDER BY p.message_id
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
+        last_reason, apns_unique_ids, created_at)
+    SELECT e.message_id, end_messages.app, pg_catalog.min(e.reference), pg_catalog.min(e.broadcast_id),
+        pg_catalog.sum(CASE WHEN e.remaining > 0 THEN e.remaining ELSE -(e.sent + e.failed + e.expired + e.cancelled) END),
+        pg_catalog.sum(e.sent), pg_catalog.sum(e.failed), pg_catalog.sum(e.expired), pg_catalog.sum(e.cancelled),
+        pg_catalog.max(e.attempts),
+        (pg_catalog.array_agg(e.last_status ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.last_reason ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.apns_unique_ids) FILTER (WHERE e.apns_unique_ids IS NOT NULL))[1],
+        coalesce(pg_catalog.min(e.created_at), pg_catalog.now())
+    FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL GROUP BY e.message_id ORDER BY e.message_id
     ON CONFLICT (app_id, message_id) DO UPDATE SET
-        remaining = u.remaining + excluded.remaining,
-        sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
+        remaining = u.remaining + excluded.remaining, sent = u.sent + excluded.sent, failed = u.failed + excluded.failed,
+        expired = u.expired + excluded.expired, cancelled = u.cancelled + excluded.cancelled,
         attempts = greatest(u.attempts, excluded.attempts),
         last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
         last_reason = coalesce(excluded.last_reason, u.last_reason),
@@ -54,13 +65,15 @@ BEGIN
             ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
     WITH finished AS (
         DELETE FROM carillon.unfinished u
-        WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
+        WHERE u.app_id = end_messages.app AND u.remaining <= 0
+            AND u.message_id = ANY (ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e))
+        RETURNING u.*
     )
     INSERT INTO carillon.results
         (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
         last_status, last_reason, apns_unique_ids)
     SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
-        f.created_at, progress.worker, f.last_status, f.last_reason, f.apns_unique_ids
+        f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
     FROM finished f;
 END
 $$;
@@ -334,8 +347,14 @@ BEGIN
             AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
     END IF;
     IF has_parts THEN
-        PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
-            part_expired, part_attempts, part_status, part_reason, part_unique_ids, part_created, worker);
+        PERFORM carillon.end_messages(app, ARRAY(
+            SELECT carillon.ending(message_id => p.id, reference => p.reference, broadcast_id => p.broadcast,
+                created_at => p.created_at, attempts => p.attempts, sent => p.sent, failed => p.failed, expired => p.expired,
+                remaining => p.returned, last_status => p.status, last_reason => p.reason, apns_unique_ids => p.unique_ids)
+            FROM unnest(part, part_reference, part_broadcast, part_created, part_attempts, part_sent, part_failed, part_expired,
+                    part_returned, part_status, part_reason, part_unique_ids)
+                AS p(id, reference, broadcast, created_at, attempts, sent, failed, expired, returned, status, reason,
+                    unique_ids)), worker);
     END IF;
     IF has_failed THEN
         INSERT INTO carillon.failures

@@ -136,14 +136,9 @@ BEGIN
     BEGIN
         INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
         VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
-        IF whole.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts, created_at)
-            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1,
-                whole.created_at);
-        ELSE
-            PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
-                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)], created => ARRAY[whole.created_at]);
-        END IF;
+        PERFORM carillon.end_messages(discard.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+            reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
+            attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
             IF carillon.is_transient(SQLSTATE) THEN

@@ -31,7 +31,7 @@ DECLARE
     ended carillon.job[];
     later carillon.job[];
     waits integer[];
-    begun record;
+    begun carillon.ending[];
 BEGIN
     WITH divided AS MATERIALIZED (
         SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
@@ -66,22 +66,18 @@ BEGIN
     rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
 
     -- Messages that are in several pieces from now on.
-    SELECT array_agg(j.id) AS ids, array_agg(j.reference) AS reference, array_agg(j.broadcast_id) AS broadcast,
-        array_agg(carillon.count_tokens(j.tokens)) AS tokens, array_agg(0) AS none,
-        array_agg(j.attempt - 1::smallint) AS attempts, array_agg(j.created_at) AS created
-    INTO begun FROM unnest(held) AS j
-    WHERE j.origin IS NULL AND (
-        SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1;
+    begun := ARRAY(
+        SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
+            created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
+        FROM unnest(held) AS j WHERE j.origin IS NULL AND (
+            SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
     IF cardinality(rest) > 0 THEN
         UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     PERFORM carillon.own_path();
-    IF begun.ids IS NOT NULL THEN
-        PERFORM carillon.progress(app, begun.ids, begun.reference, begun.broadcast, begun.tokens, begun.none,
-            begun.none, begun.none, begun.attempts, created => begun.created);
-    END IF;
+    PERFORM carillon.end_messages(app, begun);
     IF pg_catalog.cardinality(ended) > 0 THEN
         PERFORM carillon.end_cancelled(app, ended);
     END IF;

@@ -44,12 +44,10 @@ extension TestDatabase {
     func settleAll(of worker: Int64) async throws {
         try await run(
             """
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, attempts)
-            SELECT j.id, f.app_id, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt
-            FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = \(worker) AND j.origin IS NULL;
-            SELECT carillon.progress(f.app_id, ARRAY[j.origin], ARRAY[j.reference], ARRAY[j.broadcast_id], '{0}',
-                ARRAY[carillon.count_tokens(j.tokens)], '{0}', '{0}', ARRAY[j.attempt])
-            FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = \(worker) AND j.origin IS NOT NULL;
+            SELECT carillon.end_messages(f.app_id, ARRAY[carillon.ending(message_id => coalesce(j.origin, j.id),
+                reference => j.reference, broadcast_id => j.broadcast_id, created_at => NULL, attempts => j.attempt,
+                sent => carillon.count_tokens(j.tokens), remaining => CASE WHEN j.origin IS NOT NULL THEN 0 END)])
+            FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = \(worker);
             DELETE FROM carillon.inflight f WHERE f.worker_id = \(worker)
             """
         )

@@ -27,8 +27,8 @@ import Testing
     }
 
     private static let settle = """
-        SELECT carillon.progress(1, array_agg(u.message_id), array_agg(NULL::text), array_agg(u.broadcast_id),
-            array_agg(0), array_agg(1), array_agg(0), array_agg(0), array_agg(1::smallint))
+        SELECT carillon.end_messages(1, array_agg(carillon.ending(message_id => u.message_id, reference => NULL,
+            broadcast_id => u.broadcast_id, created_at => NULL, attempts => 1, sent => 1, remaining => 0)))
         FROM \(origins("random()")) u
         """
 

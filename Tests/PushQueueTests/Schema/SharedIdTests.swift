@@ -27,7 +27,8 @@ import Testing
             for (app, left, sent) in [(1, 1, 1), (2, 1, 2), (1, 0, 1), (2, 0, 1)] {
                 try await database.run(
                     """
-                    SELECT carillon.progress(\(app), '{7}', '{NULL}', '{NULL}', '{\(left)}', '{\(sent)}', '{0}', '{0}', '{1}')
+                    SELECT carillon.end_messages(\(app), ARRAY[carillon.ending(message_id => 7, reference => NULL,
+                        broadcast_id => NULL, created_at => NULL, attempts => 1, sent => \(sent), remaining => \(left))])
                     """
                 )
             }
