@@ -92,9 +92,11 @@ BEGIN
         RETURN 0;
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.id, m.lane, m.tokens, m.payload, m.payloads, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
-        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
-        m.last_reason INTO whole;
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
+        push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
+        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, claims => m.claims,
+        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
+        last_reason => m.last_reason)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(checked.cancelled) > 0 THEN
@@ -127,8 +129,9 @@ DECLARE
     whole carillon.job;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.id, m.lane, '{""}', '{}', NULL, 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
-        m.claims, m.origin, m.broadcast_id, m.created_at, NULL, NULL INTO whole;
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
+        attempt => m.attempt, claims => m.claims, origin => m.origin, broadcast_id => m.broadcast_id,
+        created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;
     END IF;
