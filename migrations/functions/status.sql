@@ -124,11 +124,214 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
+-- What of a message has ended: the counts of its jobs in results and unfinished, and of failures that are the only record of a
+-- job: see end_unrecorded().
+CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    ended record;
+BEGIN
+    SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed, coalesce(sum(t.expired), 0) AS expired,
+        coalesce(sum(t.cancelled), 0) AS cancelled, coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
+        min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
+        array_agg(t.message_id) AS ids, array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
+        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_status,
+        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_reason,
+        coalesce(bool_or(t.has_unique_ids), false) AS has_unique_ids
+    INTO ended
+    FROM (
+        SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
+            r.created_at, r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids IS NOT NULL AS has_unique_ids
+        FROM carillon.results r WHERE r.app_id = message.app_id AND (r.message_id = message.id OR r.broadcast_id = message.id)
+        UNION ALL
+        SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference,
+            u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
+        FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
+        UNION ALL
+        -- The jobs of a message that have failures are found by one step in the index for each.
+        (WITH RECURSIVE job (id) AS (
+            (SELECT f.message_id FROM carillon.failures f
+            WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
+            UNION ALL
+            SELECT next.message_id FROM job CROSS JOIN LATERAL (
+                SELECT f.message_id FROM carillon.failures f
+                WHERE f.broadcast_id = message.id AND f.app_id = message.app_id AND f.message_id > job.id
+                ORDER BY f.message_id LIMIT 1) next
+        ), alone AS MATERIALIZED (
+            SELECT j.id FROM (SELECT job.id FROM job UNION SELECT message.id) j (id)
+            WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = j.id AND r.app_id = message.app_id)
+                AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = j.id)
+        )
+        SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), NULL, max(f.failed_at), NULL, NULL, NULL
+        FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)
+    ) AS t;
+    RETURN ended;
+END
+$$;
+COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: the pushes of a message that have ended.';
+
+-- What of a message waits or is in flight. Retries that are due have ids of their own: the queue of the app is read for them,
+-- but only if the jobs found without it are fewer than those that remain.
+CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    few_jobs CONSTANT integer := 100;
+    is_split CONSTANT boolean := message.last_job IS NOT NULL;
+    read_queue boolean := false;
+    counts record;
+BEGIN
+    LOOP
+        -- Thousands of jobs of a message that was split may wait. Their tokens, 66 kB each, are not read for being counted.
+        SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
+                + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
+            CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
+                WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
+                WHEN 'ready' = ANY (q.states) THEN 'ready'
+                WHEN w.waiting > 0 THEN 'scheduled' END AS state
+        INTO counts
+        FROM (
+            SELECT count(*) > few_jobs AND is_split AS are_many,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted AND (j.jobs <= few_jobs OR NOT is_split)), 0)
+                    AS uncounted,
+                max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
+                max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
+                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
+                (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
+                (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
+            FROM (
+                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
+                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+                FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o) j
+        ) q CROSS JOIN LATERAL (
+            SELECT CASE WHEN q.are_many
+                THEN greatest(message.tokens - ended.sent - ended.failed - ended.expired - ended.cancelled, 0)
+                ELSE ended.remaining + q.uncounted END AS waiting) w;
+        IF read_queue OR counts.counted >= ended.remaining THEN
+            RETURN counts;
+        END IF;
+        read_queue := true;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.open_counts IS 'Internal: the pushes of a message that have not ended.';
+
+-- The outcome of the last attempt of a message: of what waits for another one, else of a failure, else of what expired or was
+-- cancelled after an attempt.
+CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    status := open.last_status;
+    reason := open.last_reason;
+    IF reason IS NULL THEN
+        SELECT f.status, f.reason INTO status, reason FROM carillon.failures f
+        WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
+    END IF;
+    IF reason IS NULL THEN
+        reason := ended.last_reason;
+        status := CASE WHEN reason IS NOT NULL THEN ended.last_status
+            WHEN ended.sent > 0 AND ended.failed + ended.expired + ended.cancelled = 0 THEN 200 END;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: the outcome of the last attempt of a message.';
+
+-- Looks at `depth` failures; null: at all.
+CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ended.sent < open.tokens AND (
+        EXISTS (SELECT FROM carillon.unknown_outcomes u
+            WHERE u.app_id = message.app_id AND u.message_id = ANY (ended.ids || open.ids))
+        OR EXISTS (SELECT FROM (
+            SELECT f.status, f.reason FROM carillon.failures f
+            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) f
+            WHERE carillon.can_requeue(f.status, f.reason, true, true)
+                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
+END
+$$;
+COMMENT ON FUNCTION carillon.may_have_arrived IS
+    'Internal: whether pushes of a message that do not count as sent may have been delivered.';
+
+-- Tokens that failed or wait, and those that were sent with an apns-unique-id that was kept, 1,000 at most.
+CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(
+        jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END), '[]')
+    FROM (
+        SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason,
+            NULL::timestamptz AS next_attempt_at, f.apns_unique_id
+        FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids)
+        UNION ALL
+        SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
+            o.last_status, o.last_reason, o.run_at, NULL
+        FROM carillon.open_jobs(message.app_id, message.id, message.last_job, open.read_queue, depth) o
+        CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+        UNION ALL
+        SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
+        FROM (
+            SELECT r.apns_unique_ids FROM carillon.results r
+            WHERE r.app_id = message.app_id AND (r.message_id = message.id OR r.broadcast_id = message.id)
+            UNION ALL
+            SELECT u.apns_unique_ids FROM carillon.unfinished u
+            WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
+        ) AS k(ids), jsonb_each_text(k.ids) AS s(token, id) WHERE ended.has_unique_ids
+        LIMIT 1000) t);
+END
+$$;
+COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: what became of single tokens of a message.';
+
+CREATE OR REPLACE FUNCTION carillon.message_state(
+    message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
+) RETURNS carillon.message_state
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    unsent CONSTANT bigint := ended.failed + ended.expired + ended.cancelled;
+    made carillon.message_state;
+BEGIN
+    made.id := message.id;
+    made.app := message.app;
+    made.reference := coalesce(message.reference, ended.reference, open.reference);
+    made.state := coalesce(open.state, CASE
+        WHEN ended.sent > 0 AND unsent > 0 THEN 'partly sent'
+        WHEN ended.sent > 0 THEN 'sent'
+        WHEN ended.failed > 0 THEN 'failed'
+        WHEN ended.expired > 0 THEN 'expired'
+        WHEN ended.cancelled > 0 THEN 'cancelled' ELSE 'empty' END);
+    made.attempts := greatest(ended.attempts, open.attempts);
+    made.next_attempt_at := open.run_at;
+    made.last_status := last.status;
+    made.last_reason := last.reason;
+    made.tokens := open.tokens;
+    made.sent := ended.sent;
+    made.failed := ended.failed;
+    made.expired := ended.expired;
+    made.cancelled := ended.cancelled;
+    made.waiting := open.waiting;
+    made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
+    made.may_have_arrived := may_have_arrived;
+    made.outcomes := outcomes;
+    IF open.waiting = 0 THEN
+        made.finished_at := ended.finished_at;
+    ELSE
+        made.held := (
+            SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+                WHEN h.reason IS NOT NULL THEN h.reason
+                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
+                THEN 'no worker is running' END
+            FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
+    END IF;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION carillon.message_state IS 'Internal: the row that message_status returns for a message.';
+
 -- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
 -- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
 -- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
--- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown. may_have_arrived
--- then looks at so many failures.
+-- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
 CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
@@ -136,14 +339,10 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
-    few_jobs CONSTANT integer := 100;
     message record;
-    whole carillon.broadcasts;
-    known record;
-    waiting record;
-    last_failure record;
-    everywhere boolean;
-    answer carillon.message_state;
+    ended record;
+    open record;
+    last record;
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
@@ -158,138 +357,19 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     FOR message IN
-        SELECT f.app_id, f.message_id, a.name AS app
+        SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
+        LEFT JOIN LATERAL (
+            -- By the primary key, however many messages the planner expects.
+            SELECT * FROM carillon.broadcasts s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
-        SELECT b.* INTO whole FROM carillon.broadcasts b WHERE b.id = message.message_id AND b.app_id = message.app_id;
-        SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,
-            coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
-            coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-            min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
-            array_agg(t.message_id) AS ids,
-            array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
-            (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
-            (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason,
-            array_agg(t.apns_unique_ids) FILTER (WHERE t.apns_unique_ids IS NOT NULL) AS unique_ids
-        INTO known
-        FROM (
-            SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
-                r.created_at, r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids
-            FROM carillon.results r WHERE r.app_id = message.app_id
-                AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
-            UNION ALL
-            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference,
-                u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids
-            FROM carillon.unfinished u WHERE u.app_id = message.app_id
-                AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
-            UNION ALL
-            -- The parts of a message that have failures are found by one step in the index for each.
-            (WITH RECURSIVE part (id) AS (
-                (SELECT f.message_id FROM carillon.failures f
-                WHERE f.broadcast_id = message.message_id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
-                UNION ALL
-                SELECT next.message_id FROM part CROSS JOIN LATERAL (
-                    SELECT f.message_id FROM carillon.failures f
-                    WHERE f.broadcast_id = message.message_id AND f.app_id = message.app_id AND f.message_id > part.id
-                    ORDER BY f.message_id LIMIT 1) next
-            ), alone AS MATERIALIZED (
-                SELECT p.id FROM (SELECT part.id FROM part UNION SELECT message.message_id) p (id)
-                WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = p.id AND r.app_id = message.app_id)
-                    AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = p.id)
-            )
-            SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), NULL, max(f.failed_at), NULL, NULL, NULL
-            FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)) t;
-        everywhere := false;
-        LOOP
-            -- Thousands of jobs may wait of a message that was cut. Their tokens, 66 kB each, are not read for being counted.
-            SELECT count(*) > few_jobs AND whole.id IS NOT NULL AS are_many,
-                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
-                coalesce(sum(cardinality(j.tokens)) FILTER (
-                    WHERE NOT j.is_counted AND (j.jobs <= few_jobs OR whole.id IS NULL)), 0) AS others,
-                max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
-                max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
-                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
-                (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS status,
-                (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS reason
-            INTO waiting
-            FROM (
-                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
-                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-                FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere, depth) o) j;
-            EXIT WHEN everywhere OR waiting.counted >= known.remaining;
-            everywhere := true;
-        END LOOP;
-        SELECT f.status, f.reason INTO last_failure FROM carillon.failures f
-        WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
-
-        answer := NULL;
-        answer.id := message.message_id;
-        answer.app := message.app;
-        answer.reference := coalesce(whole.reference, known.reference, waiting.reference);
-        answer.sent := known.sent;
-        answer.failed := known.failed;
-        answer.expired := known.expired;
-        answer.cancelled := known.cancelled;
-        answer.waiting := CASE WHEN waiting.are_many
-            THEN greatest(whole.tokens - known.sent - known.failed - known.expired - known.cancelled, 0)
-            ELSE known.remaining + waiting.others END;
-        answer.tokens := coalesce(whole.tokens,
-            known.sent + known.failed + known.expired + known.cancelled + known.remaining + waiting.others);
-        answer.attempts := greatest(known.attempts, waiting.attempts);
-        answer.created_at := coalesce(whole.created_at, known.created_at, waiting.created_at);
-        answer.next_attempt_at := waiting.run_at;
-        answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
-            WHEN last_failure.reason IS NOT NULL THEN last_failure.status
-            WHEN known.reason IS NOT NULL THEN known.status
-            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled = 0 THEN 200 END;
-        answer.last_reason := coalesce(waiting.reason, last_failure.reason, known.reason);
-        answer.state := CASE
-            WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'
-            WHEN answer.waiting > 0 AND (waiting.attempt > 1 OR depth IS NOT NULL AND known.remaining > waiting.counted)
-            THEN 'retrying'
-            WHEN 'ready' = ANY (waiting.states) THEN 'ready'
-            WHEN answer.waiting > 0 THEN 'scheduled'
-            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled > 0 THEN 'partly sent'
-            WHEN known.sent > 0 THEN 'sent'
-            WHEN known.failed > 0 THEN 'failed'
-            WHEN known.expired > 0 THEN 'expired'
-            WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'empty' END;
-        IF answer.waiting = 0 THEN
-            answer.finished_at := known.finished_at;
-        ELSE
-            answer.held := (
-                SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
-                    WHEN h.reason IS NOT NULL THEN h.reason
-                    WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
-                    THEN 'no worker is running' END
-                FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
-        END IF;
-        answer.may_have_arrived := answer.sent < answer.tokens AND (
-            EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
-                AND u.message_id = ANY (known.ids || waiting.ids))
-            OR EXISTS (SELECT FROM (
-                SELECT f.status, f.reason FROM carillon.failures f
-                WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids) LIMIT depth) f
-                WHERE carillon.can_requeue(f.status, f.reason, true, true)
-                    AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
-        SELECT coalesce(jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END),
-            '[]') INTO answer.outcomes
-        FROM (
-            SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason,
-                NULL::timestamptz AS next_attempt_at, f.apns_unique_id
-            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.failed_ids)
-            UNION ALL
-            SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
-                o.last_status, o.last_reason, o.run_at, NULL
-            FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere, depth) o
-            CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
-            UNION ALL
-            SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
-            FROM unnest(known.unique_ids) AS i(ids), jsonb_each_text(i.ids) AS s(token, id)
-            LIMIT 1000) t;
-        RETURN NEXT answer;
+        ended := carillon.ended_counts(message);
+        open := carillon.open_counts(message, ended, depth);
+        last := carillon.last_outcome(message, ended, open);
+        RETURN NEXT carillon.message_state(message, ended, open, last, carillon.may_have_arrived(message, ended, open, depth),
+            carillon.token_outcomes(message, ended, open, depth));
     END LOOP;
 END
 $$;
