@@ -92,10 +92,9 @@ COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
     'the first row of feedback that has not been applied there; null: none';
 
--- Runs a statement about a watched table as carillon_reaper, whose only rights are those that owners of such tables
--- have granted. Triggers, policies and rules of the table run with these rights and the owner's search_path, so the
--- statement names all schemas. SET ROLE is refused in here. Returns the statement's count. It checks its own owner,
--- because a restore can change it.
+-- The only rights of carillon_reaper are those that owners of watched tables have granted. Triggers, policies and rules of the
+-- table run with these rights and the owner's search_path, so the statement names all schemas. SET ROLE is refused in here. It
+-- checks its own owner, because a restore can change it.
 CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
@@ -112,6 +111,7 @@ BEGIN
     RETURN count;
 END
 $$;
+COMMENT ON FUNCTION carillon.as_reaper IS 'Internal: runs a statement about a watched table as carillon_reaper, and returns its count.';
 
 -- PostgreSQL lets only a member of a role make it the owner of a function.
 DO $$

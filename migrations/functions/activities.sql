@@ -1,4 +1,3 @@
--- Text as jsonb; null: it is not JSON, or has what jsonb cannot store.
 CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -8,8 +7,9 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.parsed_jsonb IS 'Internal: a text as jsonb; null: it is not JSON, or has what jsonb cannot store.';
 
--- The alert of an activity as JSON: an object, as Apple takes no plain text here.
+-- Apple takes an object here, and no plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -44,8 +44,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: the alert of a Live Activity as JSON.';
 
--- The refusal of an argument that belongs to an activity; null: all are valid.
 CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -93,9 +93,10 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.check_activity IS
+    'Internal: the refusal of an argument that belongs to a Live Activity; null: all are valid.';
 
--- Builds the payload of an activity and enqueues it. A worker replaces the timestamp 0 by the time of sending, for
--- which the payload needs nine bytes more.
+-- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

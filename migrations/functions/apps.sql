@@ -1,5 +1,3 @@
--- A changed credential discards everything that belongs to the old one: its provider token, its status, and what was
--- read from it.
 CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -12,13 +10,15 @@ BEGIN
     RETURN NEW;
 END
 $$;
+COMMENT ON FUNCTION carillon.certificate_changed IS
+    'Internal: removes the provider token, the status and what was read of a credential that is replaced.';
 
 CREATE OR REPLACE TRIGGER certificate_changed BEFORE UPDATE ON carillon.certificates FOR EACH ROW
 WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
--- Resuming an app closes its breaker. Pushes that were counted before do not open it again.
+-- Pushes that were counted before do not open it again.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -33,18 +33,20 @@ BEGIN
     RETURN NEW;
 END
 $$;
+COMMENT ON FUNCTION carillon.app_changed IS 'Internal: closes the breaker of an app that is resumed.';
 
 CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
 
--- What of an app is recorded. The rest is written by workers, or derived.
+-- The rest is written by workers, or derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
         || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
             'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
 $$;
+COMMENT ON FUNCTION carillon.app_record IS 'Internal: what audit records of an app.';
 
--- Records what was changed of an app, however it was changed. What workers note there is no change.
+-- What workers note there is no change.
 CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -71,6 +73,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.app_recorded IS 'Internal: records what was changed of an app, however it was changed.';
 CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
@@ -97,12 +100,12 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a credential was added, replaced or removed.';
 CREATE OR REPLACE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
 EXECUTE FUNCTION carillon.certificate_recorded();
 
--- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
--- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
--- has set, even within functions that run as their owner.
+-- A carillon_tenant is limited to those of app_roles, unless it has the rights of the schema's owner, who may be a member to
+-- grant the role. The caller is the login, or the role that it has set, even within functions that run as their owner.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
@@ -112,8 +115,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
 
--- Builds each refusal in one form: what the argument takes and what it got. Control characters are escaped, so that
--- the message stays one line.
+-- Control characters are escaped, so that the message stays one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -132,9 +134,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
         hint, argument, code)::carillon.refusal
 $$;
-COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument.';
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument: what it takes, and what it got.';
 
--- The refusal of an unknown app.
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
@@ -146,7 +147,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
 
--- The id of an app, for callers that refuse no other argument.
+-- For callers that refuse no other argument.
 CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -163,7 +164,6 @@ END
 $$;
 COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
 
--- Text as JSON; null: it is not JSON.
 CREATE OR REPLACE FUNCTION carillon.parsed(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -173,12 +173,14 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.parsed IS 'Internal: a text as JSON; null: it is not JSON.';
 
--- The refusal of text that begins like a JSON object and is none, where a driver may send JSON as text: without it, a device
--- would show braces and quotes. Null: it is JSON, or plain text.
+-- A driver may send JSON as text: without this, a device would show braces and quotes.
 CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object, but is none. '
         || CASE argument WHEN 'alert' THEN 'To show such text as it is, pass it as body.' ELSE 'Correct it.' END, '22P02')
     WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
 $$;
+COMMENT ON FUNCTION carillon.broken_json IS
+    'Internal: the refusal of text that begins like a JSON object and is none; null: it is JSON, or plain text.';

@@ -1,4 +1,3 @@
--- Checks the arguments that become headers or decide when and where a job waits. Null: all are valid.
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -69,23 +68,24 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.check_heading IS
+    'Internal: the refusal of an argument that becomes a header, or decides when and where a job waits; null: all are valid.';
 
--- Whether any argument is given of which a payload is built.
 CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
+COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
 
--- The names of those arguments.
 CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
 $$;
+COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
 
--- The refusal of an argument that is outside of what Apple takes, or that gives a member of aps which aps has too.
 CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -138,9 +138,12 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.check_members IS
+    'Internal: the refusal of an argument that Apple would not take, or that gives a member which aps has too; null: all are '
+    'valid.';
 
--- Checks the parts of a payload more closely: the alert as JSON, from whichever arguments gave it, a sound that is a
--- dictionary, and the members of aps that most messages do not have, as `more`.
+-- The alert as JSON, from whichever arguments gave it, a sound that is a dictionary, and as `more` the members of aps that most
+-- messages do not have.
 CREATE OR REPLACE FUNCTION carillon.check_parts(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
@@ -180,8 +183,8 @@ BEGIN
         CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
 END
 $$;
+COMMENT ON FUNCTION carillon.check_parts IS 'Internal: checks the parts of a payload more closely.';
 
--- The refusal of what is in a payload and may not be, for a push type that was named.
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(g.argument, format('%s for push type %s', CASE WHEN g.argument IN ('payload', 'aps')
@@ -193,6 +196,8 @@ LANGUAGE sql IMMUTABLE AS $$
         ('aps', carillon.is_loud(json_build_object('aps', m.aps)))) AS g(argument, is_loud)
     WHERE g.is_loud AND (carillon.rules_of(m.push_type)).is_silent LIMIT 1
 $$;
+COMMENT ON FUNCTION carillon.check_silence IS
+    'Internal: the refusal of what a push of a silent type may not have; null: it has none of it.';
 
 -- The push type of what publish stores is given beside the arguments: callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
@@ -333,3 +338,4 @@ BEGIN
     RETURN made;
 END
 $$;
+COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';

@@ -14,8 +14,8 @@
 -- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
 -- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
 
--- Takes the advisory locks for a cancel, until the transaction ends. The server's lock table has limited room, so a
--- list of more than 1,000 ids takes the lock of the app and waits for all other cancels of that app.
+-- The server's lock table has limited room, so a list of more than 1,000 ids takes the lock of the app and waits for all other
+-- cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -33,12 +33,12 @@ BEGIN
     LOCK TABLE carillon.cancelling IN SHARE MODE;
 END
 $$;
+COMMENT ON FUNCTION carillon.lock_for_cancel IS 'Internal: takes the advisory locks of a cancel, until the transaction ends.';
 
--- Makes cancels of these messages wait until the end of this transaction, which puts their jobs into the queue.
--- Returns those that are being cancelled already. It never waits.
+-- The transaction puts jobs of these messages into the queue. It never waits.
 --
--- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond
--- the first 500 of a transaction count as being cancelled.
+-- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond the first
+-- 500 of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -57,15 +57,16 @@ BEGIN
     );
 END
 $$;
+COMMENT ON FUNCTION carillon.hold_off_cancels IS
+    'Internal: makes cancels of messages wait until this transaction ends; returns those that are being cancelled already.';
 
--- The tokens of a job whose pushes are updates; null: they are none.
 CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
 $$;
+COMMENT ON FUNCTION carillon.updated_tokens IS 'Internal: the tokens of a job whose pushes are updates; null: they are none.';
 
--- Records cancelled jobs: a row of results for a message whose last tokens they had, and progress in unfinished for
--- others. It keeps the caller's search_path: see own_path().
+-- It keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -95,8 +96,9 @@ BEGIN
         GROUP BY g.message_id, u.message_id));
 END
 $$;
+COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records jobs that were cancelled, in results or unfinished.';
 
--- The rest of messages whose jobs were taken out of the queue. Reads what is in flight once for all of them.
+-- Reads what is in flight once for all of them.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -118,10 +120,10 @@ BEGIN
     );
 END
 $$;
+COMMENT ON FUNCTION carillon.remnants IS 'Internal: what is left of messages whose jobs were taken out of the queue.';
 
--- Takes the jobs of messages out of messages and scheduled. Pushes in flight are not retried: cancelled has a row for
--- each message in `alone`; of a message that was cut, broadcasts has cancelled_at. The caller counts what was taken,
--- because that locks rows of unfinished.
+-- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, broadcasts has
+-- cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
 CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -190,9 +192,9 @@ BEGIN
     RETURN taken;
 END
 $$;
+COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
 
--- The ids of waiting parts of messages that were cut. Their rows of broadcasts are locked, so parts that return
--- meanwhile go to scheduled.
+-- Their rows of broadcasts are locked, so jobs that return meanwhile go to scheduled.
 CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
@@ -208,9 +210,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (cut)
     ) AS p
 $$;
+COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
 
--- Cancels messages, in any order of ids. Returns how many jobs it took out of the queue. Pushes in flight are not
--- retried: workers check cancelled, and cancelled_at of broadcasts, before they put a job back.
+-- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of broadcasts, before
+-- they return a job to the queue.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$

@@ -4,7 +4,7 @@
 -- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that nobody knows: see
 -- unknown_channels.
 
--- Requests a channel, and returns its reference. A channel that exists or is requested already stays as it is.
+-- A channel that exists or is requested already stays as it is.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
@@ -63,7 +63,6 @@ COMMENT ON FUNCTION carillon.request_channel IS
     'Requests a channel, which a worker asks Apple to create. Returns its reference; the id is in channels, or what '
     'channel() returns.';
 
--- Records a channel that was made without request_channel, as in Apple's console.
 CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -106,8 +105,7 @@ $$;
 COMMENT ON FUNCTION carillon.record_channel IS
     'Records a channel that was made elsewhere, such as in Apple''s console, so that publish knows it.';
 
--- Apple's id of a channel. With `wait`, it waits until Apple has created the channel; null: that took longer. Each look
--- sees what was committed before it, which needs the isolation level READ COMMITTED.
+-- Each look sees what was committed before it, which needs the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -150,7 +148,7 @@ $$;
 COMMENT ON FUNCTION carillon.channel IS
     'Apple''s id of a channel. With wait, it waits up to that long for Apple to create it. Null: it is not ready.';
 
--- Requests that a channel be removed. A channel that Apple never made is removed at once.
+-- A channel that Apple never made is removed at once.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -176,8 +174,8 @@ $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests that a channel be removed, by its reference or id: a worker has Apple remove it, and deletes its row.';
 
--- Stores what is published as one job with the type channel, whose token names the channel: see token_text(). It is raised
--- here what is refused, so that the error has one line of context without a list of twenty types.
+-- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
+-- error has one line of context without a list of twenty types.
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

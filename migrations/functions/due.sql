@@ -1,9 +1,8 @@
 -- Jobs that fall due move from scheduled to messages. Background pushes above max_per_device go
 -- back to scheduled.
 
--- Delays due rows of scheduled by a second, after which it is known whether they were cancelled. The rows stay in
--- place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked, they
--- stay due.
+-- The rows stay in place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked,
+-- they stay due.
 CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -16,8 +15,9 @@ EXCEPTION
         END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.put_off IS
+    'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
 
--- Moves due rows of scheduled to messages, except those in `cancelled`. Returns a row for each lane with new jobs.
 CREATE OR REPLACE FUNCTION carillon.move_due(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -51,15 +51,16 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.move_due IS
+    'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
--- Moves due jobs from scheduled to messages, after a place in the order of time and id: dead index entries before it
--- remain while any transaction is open. Returns a row for each lane with new jobs: how many, and the lowest id. The
--- last row has no lane: it is the place where the next call may begin.
+-- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
+-- returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane: it is the place where the
+-- next call may begin.
 --
--- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a
--- lock. A job stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being
--- cancelled. If an open transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest
--- stays after several such locks.
+-- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a lock. A job
+-- stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being cancelled. If an open
+-- transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest stays after several such locks.
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -141,16 +142,17 @@ BEGIN
     RETURN NEXT;
 END
 $$;
+COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';
 
--- Paces the background pushes of a claim: each token gets so many within any hour. Returns for each push 0: it is sent; -1: it
--- waits in scheduled for its slot; null: it has ended as superseded, as a newer one with the same meaning waits. One more number
--- follows: how many pushes that waited have ended so. Null in place of the list: another worker has taken the claim over.
+-- Returns for each push 0: it is sent; -1: it waits in scheduled for its slot; null: it has ended as superseded, as a newer one
+-- with the same meaning waits. One more number follows: how many pushes that waited have ended so. Null in place of the list:
+-- another worker has taken the claim over.
 --
 -- The same meaning is the same topic and collapse id or, without one, the same payload. A push that comes back for another
 -- attempt keeps its slot, which moves to now: no hour has more, but for what is sent twice because its outcome is unknown.
 --
--- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come later,
--- and are paced then.
+-- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come
+-- later, and are paced then.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
 ) RETURNS bigint[]
@@ -284,3 +286,5 @@ BEGIN
     RETURN verdicts || cardinality(replaced)::bigint;
 END
 $$;
+COMMENT ON FUNCTION carillon.pace_devices IS
+    'Internal: paces the background pushes of a claim: each token gets so many within any hour.';

@@ -1,7 +1,7 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
 -- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
 
--- Checks a payload for each token. The push type is one for all: background if all of them are silent.
+-- The push type is one for all: background if all of them are silent.
 CREATE OR REPLACE FUNCTION carillon.check_payloads(
     m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
 )
@@ -69,8 +69,8 @@ BEGIN
         AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
 END
 $$;
+COMMENT ON FUNCTION carillon.check_payloads IS 'Internal: checks the payload for each token, and whether all of them are silent.';
 
--- Stores one job.
 CREATE OR REPLACE FUNCTION carillon.store(
     id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
     broadcast_id bigint
@@ -94,12 +94,13 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 
--- Stores a message as one job, or as many as its tokens need, and returns the id of the first. Null: there are no
--- tokens, or another message holds the dedupe_key.
+-- Stores one job, or as many as the tokens need, and returns the id of the first. Null: there are no tokens, or another message
+-- holds the dedupe_key.
 --
--- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without
--- a list of forty types.
+-- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without a list of
+-- forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

@@ -1,6 +1,5 @@
--- Takes a turn for this many pushes of an app, which are sent when it begins. Returns the microseconds until then.
--- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay
--- within the rate of their second. An unused turn is lost.
+-- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay within the
+-- rate of their second. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -31,14 +30,14 @@ BEGIN
     RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
 END
 $$;
+COMMENT ON FUNCTION carillon.take_turn IS
+    'Internal: takes a turn for some pushes of an app, which are sent when it begins; returns the microseconds until then.';
 
--- The provider token of a signing key. Null: the caller is to mint one with the time in `clock`, and to call again
--- with it. If another worker was first, its token is returned. A token is replaced after fifty minutes, or sooner if
--- APNs refused it as too old; never within twenty minutes or before rests_until. A token from the future was minted
--- before the clock was set back.
+-- Null: the caller is to mint one with the time in `clock`, and to call again with it. If another worker was first, its token is
+-- returned. A token is replaced after fifty minutes, or sooner if APNs refused it as too old; never within twenty minutes or
+-- before rests_until. A token from the future was minted before the clock was set back.
 --
--- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new
--- one.
+-- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new one.
 CREATE OR REPLACE FUNCTION carillon.provider_token(
     credential integer, since timestamptz, refused text, minted text, minted_at bigint,
     OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
@@ -82,10 +81,11 @@ BEGIN
     renews_in := greatest(3000 - age, rest, 1);
 END
 $$;
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: the provider token of a signing key, which workers share.';
 
--- Pauses each of the apps that has at least 100 pushes of which more than half failed as BadDeviceToken or because of their
--- topic: most likely its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute, which earlier
--- good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
+-- That is an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic: most likely
+-- its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute,
+-- which earlier good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
 -- that another session is changing waits for the next call.
 CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -136,10 +136,11 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.open_breakers IS
+    'Internal: pauses each of the apps whose pushes fail because of its environment or topic.';
 
 -- What workers do with requests about channels.
 
--- Takes requests that are due, each for a minute.
 CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
     app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
 )
@@ -152,8 +153,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes requests for channels that are due, each for a minute.';
 
--- Records a channel that Apple has created. False: another worker took the request over meanwhile, and asks for another one.
+-- False: another worker took the request over meanwhile, and asks for another one.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -173,9 +175,10 @@ BEGIN
     RETURN false;
 END
 $$;
+COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
 
--- Records that a request failed. Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a
--- channel service that cannot be reached does not keep the channels of other apps waiting.
+-- Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a channel service that cannot be
+-- reached does not keep the channels of other apps waiting.
 CREATE OR REPLACE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
@@ -190,17 +193,17 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
         AND c.next_try_at <= now() AND again IS NOT NULL
 $$;
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel has failed.';
 
--- Apple has removed the channel, or never had it.
 CREATE OR REPLACE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     DELETE FROM carillon.channels c
     WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
 $$;
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes a channel that Apple has removed, or never had.';
 
--- Notes channels for which Apple has refused what was published, because it has no such channel: they are missing at once, and
--- not only after the next comparison. A row that another session has locked is left to the comparison, so that a settlement
--- waits for no caller. It pins no search_path: see own_path().
+-- They are missing at once, and not only after the next comparison. A row that another session has locked is left to the
+-- comparison, so that a settlement waits for no caller. It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -214,8 +217,10 @@ LANGUAGE sql AS $$
     ) AS lost
     WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
 $$;
+COMMENT ON FUNCTION carillon.channels_refused IS
+    'Internal: marks channels as missing for which Apple has refused what was published.';
 
--- Compares Apple's list with the table. Channels that were recorded after `listed_at` may not be in the list.
+-- Channels that were recorded after `listed_at` may not be in the list.
 CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
@@ -244,3 +249,4 @@ BEGIN
     ORDER BY 2, 1;
 END
 $$;
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table.';

@@ -1,5 +1,4 @@
--- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
--- an answer.
+-- Each push was cancelled or expired, and each attempt had an answer.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
@@ -16,10 +15,10 @@ LANGUAGE sql STABLE AS $$
     ) AS r
     WHERE r.app_id = ended_unsent.app
 $$;
+COMMENT ON FUNCTION carillon.ended_unsent IS 'Internal: whether a message has ended and no push of it can have arrived.';
 
--- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
--- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
--- one enqueues.
+-- The interval of a key begins when the message is due. Another message holds the key if its interval is not over and it may have
+-- been sent. Callers with one key wait for each other, so exactly one enqueues.
 CREATE OR REPLACE FUNCTION carillon.take_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
@@ -37,8 +36,9 @@ BEGIN
     RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
 END
 $$;
+COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, and returns the message that holds it.';
 
--- The partitions of a table of history and their bounds. The default partition has none.
+-- The default partition has no bounds.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
@@ -47,10 +47,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
+COMMENT ON FUNCTION carillon.partitions IS 'Internal: the partitions of a table of history, and their bounds.';
 
--- Makes a table that can become a partition, with the constraints, indexes and columns that users have added.
--- Attaching it later locks the parent less than CREATE TABLE … PARTITION OF. Rows hardly change and the table is
--- dropped whole, so inserts do not start a vacuum.
+-- It has the constraints, indexes and columns that users have added. Attaching it later locks the parent less than CREATE TABLE …
+-- PARTITION OF. Rows hardly change and the table is dropped whole, so inserts do not start a vacuum.
 CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -61,18 +61,16 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.make_table IS 'Internal: makes a table that can become a partition.';
 
--- Makes the partitions of today and the three days after.
+-- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default partition
+-- becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole partition to prove
+-- that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it first; then each call does one
+-- step in its own transaction and returns `more`. The CHECK must be gone before the end of the day that it names, so that day
+-- ends at least two hours from now.
 --
--- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default
--- partition becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole
--- partition to prove that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it
--- first; then each call does one step in its own transaction and returns `more`. The CHECK must be gone before the end
--- of the day that it names, so that day ends at least two hours from now.
---
--- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does
--- not wait at all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside
--- a default partition.
+-- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does not wait at
+-- all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside a default partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
@@ -167,3 +165,4 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: makes the partitions of today and the next three days.';

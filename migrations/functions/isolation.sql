@@ -1,5 +1,4 @@
--- Enables or disables the policies, and the check of enqueue's caller. It never waits long, because its lock blocks
--- others.
+-- It never waits long, because its lock blocks others.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -22,8 +21,9 @@ BEGIN
     UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
 END
 $$;
+COMMENT ON FUNCTION carillon.enforce_isolation IS
+    'Internal: enables or disables the policies, and the check of enqueue''s caller.';
 
--- Lets a role use an app, or a further one, and see nothing of other apps. For the schema's owner.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -72,7 +72,7 @@ $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
 
--- Takes an app away from a role, even from one that was dropped. Disables the policies with the last role.
+-- The role may be one that was dropped. The policies are disabled with the last role.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

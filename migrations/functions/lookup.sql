@@ -1,7 +1,7 @@
 -- Finds messages and jobs by index, without reading the whole queue.
 
--- The lanes that have rows: a loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the
--- large tables, instead of reading a whole index.
+-- A loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the large tables, instead of
+-- reading a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -14,8 +14,9 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
         WHERE filled.app_id = of_app OR of_app IS NULL)
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
+COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: the lanes that have rows.';
 
--- The apps that have scheduled jobs or unfinished messages: the same scan.
+-- A loose scan, as in filled_lanes().
 CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -31,16 +32,17 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
     )
     SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
 $$;
+COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: the apps that have scheduled jobs or unfinished messages.';
 
--- The apps that an argument `app` selects: the app of that name, or all that the caller may use. Null: every app.
 CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
         SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
     FROM carillon.apps_of_caller() AS o(mine)
 $$;
+COMMENT ON FUNCTION carillon.chosen_apps IS
+    'Internal: the apps that an argument app selects: the one of that name, or all that the caller may use; null: every app.';
 
--- A job by its id, in any state.
 CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
     app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -54,10 +56,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
+COMMENT ON FUNCTION carillon.find_job IS 'Internal: a job by its id, in any state.';
 
--- The messages that ids belong to, with their apps: a retry or a part has the id of its message. A part of a message
--- that was cut has its broadcast too. The function has no settings, so that the planner inlines it and knows how many
--- ids there are.
+-- A retry or a part has the id of its message; a job of a message that was split has its broadcast too. The function has no
+-- settings, so that the planner inlines it and knows how many ids there are.
 CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$
@@ -83,9 +85,10 @@ LANGUAGE sql STABLE AS $$
     SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
     WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
+COMMENT ON FUNCTION carillon.messages_of IS 'Internal: the messages that ids belong to, with their apps.';
 
--- The id of the channel of a push of the type channel, from its token; any other token stays as it is. Thirty-two random
--- bytes are never all characters of base64.
+-- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
+-- never all characters of base64.
 CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
@@ -95,7 +98,7 @@ $$;
 COMMENT ON FUNCTION carillon.token_text IS
     'A token for people: the id of a channel for what was published to one; any other token is unchanged.';
 
--- The channel with that reference or id, of one app or of whichever has it. Internal: it returns what it refuses.
+-- By its reference or id, of one app or of whichever has it. It returns what it refuses.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -129,17 +132,17 @@ END
 $$;
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
 
--- Whether failures are the only record of a message: see end_unrecorded(). Callers ask once for each message, not for
--- each of perhaps a million failures; MATERIALIZED makes the planner keep to that.
+-- See end_unrecorded(). Callers ask once for each message, not for each of perhaps a million failures; MATERIALIZED makes the
+-- planner keep to that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
         AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
         AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
 $$;
+COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: whether failures are the only record of a message.';
 
--- The messages of an id or a reference, each with its app; of a message that was cut, the whole. Only a reference
--- reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+-- Only a reference reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -181,9 +184,11 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.find_messages IS
+    'Internal: the messages of an id or a reference, each with its app; of a message that was split, the whole.';
 
--- The ids that a message of an app has in failures: its own, and those of the jobs with failures if it was cut. Of each kind `most`,
--- because a message may have ten thousand jobs.
+-- Its own, and if it was split those of the jobs with failures. Of each kind `most`, because a message may have ten thousand
+-- jobs.
 CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT failed_parts.id

@@ -1,6 +1,5 @@
--- Drops one partition whose last day ended before the horizon, and returns whether there may be more. A partition
--- that is in use, or that a view needs, is left for later and does not block others. For its locks see
--- make_partitions().
+-- It returns whether there may be more. A partition that is in use, or that a view needs, is left for later and does not block
+-- others. For its locks see make_partitions().
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -32,8 +31,9 @@ BEGIN
     more := false;
 END
 $$;
+COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
 
--- Deletes some of the rows before the horizon, and returns whether there are more. It skips locked rows.
+-- It returns whether there are more. It skips locked rows.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -79,9 +79,10 @@ BEGIN
     more := changed = most;
 END
 $$;
+COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes some of the rows before the horizon.';
 
--- Makes the sums of activity that are missing. A worker may write the counts of a minute a little late, so the last two
--- sums of an app are made again; they never shrink, because old activity is deleted.
+-- A worker may write the counts of a minute a little late, so the last two sums of an app are made again; they never shrink,
+-- because old activity is deleted.
 CREATE OR REPLACE FUNCTION carillon.sum_activity(OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -102,10 +103,10 @@ BEGIN
     more := false;
 END
 $$;
+COMMENT ON FUNCTION carillon.sum_activity IS 'Internal: makes the sums of activity that are missing.';
 
--- Does a part of one step. Returns how many partitions or rows it changed, whether there is more, and the error with
--- its SQLSTATE. It does nothing while another session is at that step. Runs as its owner, because only the owner of a
--- table can make or drop its partitions.
+-- Returns how many partitions or rows it changed, whether there is more, and the error with its SQLSTATE. It does nothing while
+-- another session is at that step. Runs as its owner, because only the owner of a table can make or drop its partitions.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -150,9 +151,9 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does a part of one step of maintenance.';
 
--- All of maintenance, for pg_cron: CALL carillon.maintain(). Workers do the same every hour. It commits after each
--- step, and warns about those that failed.
+-- It commits after each step, and warns about those that failed.
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -175,7 +176,7 @@ COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, sums activity, and deletes what is older than the retention, as workers do every hour: '
     'for pg_cron.';
 
--- How many rows are in default partitions: counted up to 1,000, and then the planner's estimate.
+-- Counted up to 1,000, and then the planner's estimate.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,7 +1,6 @@
 -- What operators change without being the owner of the schema: of each change it is recorded who made it, and when. The
 -- dashboard calls these functions with the role carillon_operator, which has no rights on tables.
 
--- Raises a refusal, if there is one.
 CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -13,8 +12,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
 
--- The app of that name, locked until the end of the transaction.
 CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.apps
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -29,6 +28,7 @@ BEGIN
     RETURN target;
 END
 $$;
+COMMENT ON FUNCTION carillon.app_to_change IS 'Internal: the app of that name, locked until the transaction ends.';
 
 CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL, actor text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -106,8 +106,7 @@ $$;
 COMMENT ON FUNCTION carillon.cancel_message IS
     'Cancels what is not sent yet of a message of this app, as cancel does. Returns how many jobs. Recorded in audit.';
 
--- The time of the last of the next `depth` failures of an app, in the order of time; null: there are fewer. Failures that
--- one settlement wrote have one time and stay together.
+-- In the order of time. Failures that one settlement wrote have one time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -115,8 +114,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE f.app_id = failures_end.app_id AND f.failed_at > after AND f.failed_at <= until
     ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
 $$;
+COMMENT ON FUNCTION carillon.failures_end IS
+    'Internal: the time of the last of the next depth failures of an app; null: there are fewer.';
 
--- Checks the arguments of the functions below, and returns the app.
 CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -134,8 +134,9 @@ BEGIN
     RETURN target;
 END
 $$;
+COMMENT ON FUNCTION carillon.failures_app IS
+    'Internal: the app whose failures are counted, requeued or dismissed, once the arguments are valid.';
 
--- Counts among the first `depth` failures of an app after a time, so that a person can confirm it.
 CREATE OR REPLACE FUNCTION carillon.count_failures(
     app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
     include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
@@ -161,8 +162,6 @@ COMMENT ON FUNCTION carillon.count_failures IS
     'Counts the failures of an app between two times that requeue_step or dismiss_step would take, among the first depth of '
     'them; is_all: there are no more.';
 
--- Enqueues some failed pushes again, of the first `depth` failures after a time. Returns how many, and the time to go on
--- from; null: it is done.
 CREATE OR REPLACE FUNCTION carillon.requeue_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
     actor text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
@@ -213,7 +212,7 @@ COMMENT ON FUNCTION carillon.dismiss_step IS
     'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
     'requeues leave them out. Returns as requeue_step. Recorded in audit.';
 
--- The Live Activities that end last, as a rule the newest, and where each stands: among the 5,000 tokens that expire last.
+-- As a rule the newest, among the 5,000 tokens that expire last.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
@@ -236,8 +235,7 @@ $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
     'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
 
--- What a message says, while that is kept: until it is sent, and of a failure as long as it can be requeued. Payloads are about
--- persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+-- Payloads are about persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
     state text, push_type text, topic text, token text, payload text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

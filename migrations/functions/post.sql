@@ -1,6 +1,6 @@
 -- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- Whether a member is of the JSON type that its argument takes. jsonb_populate_record makes a text of anything.
+-- jsonb_populate_record makes a text of anything.
 CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -14,8 +14,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         ELSE jsonb_typeof(value) = 'string'
     END
 $$;
+COMMENT ON FUNCTION carillon.is_fit IS 'Internal: whether a member is of the JSON type that its argument takes.';
 
--- Refuses the first member whose value does not fit the type of its argument: PostgreSQL's own error does not name it.
+-- PostgreSQL's own error does not name it.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -51,9 +52,10 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.unfit_member IS
+    'Internal: the refusal of the first member whose value does not fit its argument; null: all do.';
 
--- The arguments of a message from an object whose members are those of enqueue. An app is not among them: a caller's right
--- is for one app.
+-- An app is not among them: a caller's right is for one app.
 CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -110,10 +112,11 @@ BEGIN
     RETURN m;
 END
 $$;
+COMMENT ON FUNCTION carillon.message_of_json IS
+    'Internal: the arguments of a message, from an object whose members are those of enqueue.';
 
 -- MARK: Test pushes
 
--- What would be sent, or why not. It stores nothing.
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -151,8 +154,7 @@ $$;
 COMMENT ON FUNCTION carillon.preview_message IS
     'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
 
--- Enqueues a message once for each key: one that is sent again within a day enqueues nothing, and has the id of the first. With
--- another body it is refused.
+-- A message that is sent again within a day enqueues nothing, and has the id of the first. With another body it is refused.
 CREATE OR REPLACE FUNCTION carillon.submit_once(
     m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
@@ -187,6 +189,7 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
 
 CREATE OR REPLACE FUNCTION carillon.send_test(
     app text, message jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
@@ -254,8 +257,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
 
--- Enqueues for the app of the token, which is given by its SHA-256: the parameters of a statement may be logged. The key of a
--- request is its dedupe_key.
+-- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )

@@ -20,8 +20,8 @@ COMMENT ON FUNCTION carillon.push_types IS
     'What Apple asks of each push type: the ending of its topics, its priorities, the most bytes of a payload and of a collapse '
     'id, and whether aps is without alert, badge and sound. The row channel is for what publish sends.';
 
--- One row of it, as an expression: enqueue asks for one each time, and a query would cost more than the rest of its checks.
--- Null: there is no such push type.
+-- An expression: enqueue asks for a row each time, and a query would cost more than the rest of its checks. Null: there is no
+-- such push type.
 DO $$
 BEGIN
     EXECUTE (SELECT format(
@@ -32,21 +32,22 @@ END
 $$;
 COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
 
--- The most bytes of a payload. The binary protocol has a limit of its own.
+-- The binary protocol has a limit of its own.
 CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
 $$;
+COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: the most bytes of a payload.';
 
--- The same in a refusal.
 CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
         WHEN protocol = 'binary' THEN ' for the protocol binary'
         WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;
+COMMENT ON FUNCTION carillon.payload_size IS 'Internal: the most bytes of a payload, as a refusal says it.';
 
--- The kind of tokens that a push is for. A token of any other kind would be refused: each is bound to its topic.
+-- A token of any other kind would be refused: each is bound to its topic.
 CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE push_type
@@ -63,9 +64,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'mdm' THEN 'mdm'
         ELSE 'device' END
 $$;
+COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: the kind of tokens that a push is for.';
 
--- The refusal of tokens that are registered with another kind than such a push is for: Apple would refuse each of them. A
--- token that is not registered may be of any kind. One lookup for each token along the primary key, whatever a plan was made for.
+-- Apple would refuse each of them. A token that is not registered may be of any kind. One lookup for each token along the primary
+-- key, whatever a plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -91,29 +93,33 @@ BEGIN
         || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
 END
 $$;
+COMMENT ON FUNCTION carillon.check_kinds IS
+    'Internal: the refusal of tokens that are registered with another kind than such a push is for; null: none is.';
 
--- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
--- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
+-- The pattern matches strings whole and keeps them. Text that is too large to be sent stays as it is: it is refused anyway, and
+-- the replacement would take seconds.
 CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
+COMMENT ON FUNCTION carillon.compact IS 'Internal: jsonb as text without the blanks after colons and commas.';
 
--- Whether a payload has what a device shows or plays.
 CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
 $$;
+COMMENT ON FUNCTION carillon.is_loud IS 'Internal: whether a payload has what a device shows or plays.';
 
--- Whether a payload is that of a background push.
 CREATE OR REPLACE FUNCTION carillon.is_silent(payload json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT position('content-available' IN payload::text) > 0
         AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
 $$;
+COMMENT ON FUNCTION carillon.is_silent IS 'Internal: whether a payload is that of a background push.';
 
--- The most tokens in one job. Longer lists are cut, so that workers share them.
+-- Longer lists are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';

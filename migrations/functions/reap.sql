@@ -3,9 +3,8 @@
 -- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
 -- it twice over the same feedback changes nothing.
 
--- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
--- most pushes of the app failed with it in any minute near that time, or the counts are gone, it means nothing. Workers
--- may write their counts some minutes late.
+-- In the wrong environment every token gets this answer: if most pushes of the app failed with it in any minute near that time,
+-- or the counts are gone, it means nothing. Workers may write their counts some minutes late.
 CREATE OR REPLACE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
@@ -18,10 +17,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                     AND date_trunc('minute', at) + interval '4 minutes'
                 GROUP BY t.minute) m), false)
 $$;
+COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: whether a BadDeviceToken of that time means a dead token.';
 
--- The feedback that counts for an app: unhandled rows, and all rows from `missed_from` on. No token died after the
--- report of its death, so later times count as the time of the report. A report from the future was written before the
--- clock was set back, and is ignored.
+-- No token died after the report of its death, so later times count as the time of the report. A report from the future was
+-- written before the clock was set back, and is ignored.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -34,9 +33,11 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE f.seen_at <= clock_timestamp()
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
 $$;
+COMMENT ON FUNCTION carillon.dead_tokens IS
+    'Internal: the feedback that counts for an app: rows that are not handled, and all rows from missed_from on.';
 
--- One batch of a pass. `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or
--- 'busy': another session runs a batch, perhaps in a long transaction.
+-- `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or 'busy': another session runs a
+-- batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
     OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
@@ -176,8 +177,8 @@ BEGIN
     GET DIAGNOSTICS handled = ROW_COUNT;
 END
 $$;
+COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: one batch of a feedback pass.';
 
--- A pass in one transaction. Returns how many tokens it deleted.
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -204,7 +205,6 @@ $$;
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
 
--- A pass that commits after each batch, for pg_cron: CALL carillon.reap_all().
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -230,7 +230,7 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
 
--- What a pass would delete now, table by table; `fault`: why that is unknown. Changes nothing and locks nothing.
+-- Changes nothing and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -272,3 +272,5 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.reapable IS
+    'Internal: what a feedback pass would delete now, table by table; fault: why that is unknown.';

@@ -1,17 +1,17 @@
 -- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
 -- another.
 
--- Whether an error may be temporary, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
--- (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006),
--- I/O (58). Every other error would recur. PostgresError.isTransient has the same list.
+-- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03,
+-- 25P04), a server that stops, starts or fails over (57P, 25006), I/O (58). Every other error would recur.
+-- PostgresError.isTransient has the same list.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
+COMMENT ON FUNCTION carillon.is_transient IS 'Internal: whether an error may be temporary, by its SQLSTATE.';
 
--- Ends a job that is in no table and whose outcome PostgreSQL refuses to record. Writes its results if possible. Each
--- push without any other record becomes a failure with the given reason and APNs' status, without the reference if
--- that is what is refused. Returns false if nothing could be written.
+-- It writes its results if possible. Each push without any other record becomes a failure with the given reason and APNs' status,
+-- without the reference if that is what is refused.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
@@ -82,9 +82,10 @@ BEGIN
     RETURN is_written;
 END
 $$;
+COMMENT ON FUNCTION carillon.end_unrecorded IS
+    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; false: nothing could be written.';
 
--- Settles the one job of a claim that settle() cannot. The others stay in flight. 'unwritten': it is settled, and
--- nothing could be recorded.
+-- The others stay in flight. 'unwritten': it is settled, and nothing could be recorded.
 CREATE OR REPLACE FUNCTION carillon.settle_refused(
     app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -114,9 +115,9 @@ BEGIN
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
+COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot.';
 
--- Fails every token of jobs that are in no table. If PostgreSQL refuses to record a job, end_unrecorded() records
--- what it can.
+-- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
 CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -153,3 +154,4 @@ EXCEPTION
         END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';

@@ -1,6 +1,6 @@
 -- Sending failures again.
 
--- Whether a failure can be sent again. What was refused for the content of its row would be refused again.
+-- What was refused for the content of its row would be refused again.
 CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -10,9 +10,9 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_delivered OR status IS DISTINCT FROM 200)
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
+COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: whether a failure can be sent again.';
 
--- The payloads that were kept for failed tokens of a message; of several for one token, the latest. A join would compare each
--- token with each if no statistics said how many there are.
+-- A join would compare each token with each if no statistics said how many there are.
 CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(k.latest ORDER BY k.place) FROM (
@@ -27,8 +27,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         ) AS b
     ) AS k WHERE k.place IS NOT NULL
 $$;
+COMMENT ON FUNCTION carillon.kept_payloads IS
+    'Internal: the payloads that were kept for failed tokens of a message; of several for one token, the latest.';
 
--- Whether a message was cancelled, at least in part.
 CREATE OR REPLACE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM carillon.cancelled c
@@ -44,8 +45,9 @@ LANGUAGE sql STABLE AS $$
             LEFT JOIN carillon.broadcasts b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
+COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';
 
--- The ids that a message has in failures: all of a message that was cut, by the id of any part or retry.
+-- All of a message that was split, by the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
@@ -77,7 +79,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
 
--- The apps that have failures: a loose scan of their index.
+-- A loose scan of their index.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE failed AS (
@@ -88,10 +90,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     )
     SELECT f.app_id FROM failed f
 $$;
+COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: the apps that have failures.';
 
--- The failures of an app between two times that can be sent again: for one reason, of these messages, or all. Where each token
--- has a payload of its own, only tokens whose payload was kept: a sort brings both together, because a join would compare each
--- token with each.
+-- For one reason, of these messages, or all. Where each token has a payload of its own, only tokens whose payload was kept: a
+-- sort brings both together, because a join would compare each token with each.
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -124,8 +126,8 @@ LANGUAGE sql STABLE AS $$
         ) AS b
     ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
 $$;
+COMMENT ON FUNCTION carillon.requeueable IS 'Internal: the failures of an app between two times that can be sent again.';
 
--- Enqueues those failures again, and returns how many pushes.
 CREATE OR REPLACE FUNCTION carillon.requeue_some(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -160,12 +162,11 @@ BEGIN
     RETURN coalesce(requeued, 0);
 END
 $$;
+COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: enqueues failures of an app again, and returns how many pushes.';
 
--- Sends failures again, as new messages: of one app, for one reason, within an interval until now, of one message by
--- the id of any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice.
--- include_delivered also sends what Apple accepted but could not be recorded; include_unknown also sends what may have
--- been accepted, because no answer was recorded. A cancelled message, and a failure that was dismissed, is sent again only by
--- the id of its message. Returns how many pushes.
+-- Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered also sends what Apple accepted
+-- but could not be recorded; include_unknown also sends what may have been accepted, because no answer was recorded. A cancelled
+-- message, and a failure that was dismissed, is sent again only by the id of its message.
 CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false

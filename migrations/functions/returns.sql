@@ -8,16 +8,17 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
+COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: what the record of a cancelled job needs.';
 
--- How many different tokens: upper and lower case are the same, and null is the empty one.
+-- Upper and lower case are the same, and null is the empty one.
 CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
     FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
+COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: how many different tokens there are.';
 
--- Locks the rows of unfinished of messages, sorted by id, without waiting. Returns the messages whose rows another
--- session has locked.
+-- Sorted by id, without waiting.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -31,14 +32,14 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
+COMMENT ON FUNCTION carillon.lock_unfinished IS
+    'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
 
--- Finds which messages of an app were cancelled, and for which that is not known yet (`unsure`), because they are being
--- cancelled. Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
--- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
--- all jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of
--- unfinished that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the
--- cancelled messages whose rows are locked as `busy`. Runs as its owner: a row lock requires the right to update, which
--- workers lack.
+-- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here
+-- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
+-- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
+-- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
+-- are locked as `busy`. Runs as its owner: a row lock requires the right to update, which workers lack.
 CREATE OR REPLACE FUNCTION carillon.find_cancelled(
     app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
     waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
@@ -101,10 +102,12 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.find_cancelled IS
+    'Internal: finds which messages of an app were cancelled, and for which that is not known yet, because they are being '
+    'cancelled.';
 
--- Unused ids for jobs of an app. If rows were inserted with ids ahead of the sequence, it leaps, twice as far each
--- time, so any number of such rows costs a few steps. It cannot start after the highest id, which may be the highest
--- possible.
+-- If rows were inserted with ids ahead of the sequence, it leaps, twice as far each time, so any number of such rows costs a few
+-- steps. It cannot start after the highest id, which may be the highest possible.
 CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -124,8 +127,9 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.free_ids IS 'Internal: unused ids for jobs of an app.';
 
--- Gives jobs other ids, because rows with theirs were inserted. Results and apns-ids stay those of the message.
+-- Results and apns-ids stay those of the message.
 CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -140,11 +144,11 @@ BEGIN
         JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
 END
 $$;
+COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs other ids, because rows with theirs were inserted.';
 
--- Stores jobs in messages or, with `waits` in milliseconds, in scheduled. No two have the same id. A job that
--- PostgreSQL refuses fails, so that the others do not wait for it. Returns the ids of stored and failed jobs; the
--- other ids are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows
--- that are missing.
+-- No two have the same id. A job that PostgreSQL refuses fails, so that the others do not wait for it. The ids that are not
+-- returned are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows that are
+-- missing.
 CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -209,9 +213,11 @@ BEGIN
     RETURN placed;
 END
 $$;
+COMMENT ON FUNCTION carillon.place IS
+    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of stored and failed jobs.';
 
--- Puts jobs back into messages or, with `waits` in milliseconds, into scheduled. No two have the same id. A job whose
--- id is in use gets another. It pins no search_path, which would cost each call: see own_path().
+-- No two have the same id. A job whose id is in use gets another. It pins no search_path, which would cost each call: see
+-- own_path().
 CREATE OR REPLACE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -230,8 +236,9 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.put_back IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 
--- Ends cancelled jobs. If PostgreSQL refuses to record that, they fail.
+-- If PostgreSQL refuses to record that, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -247,9 +254,9 @@ EXCEPTION
         PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
 END
 $$;
+COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 
--- Puts jobs back into the queue, except those that were cancelled. No two have the same id. Returns how many there
--- were.
+-- No two have the same id.
 CREATE OR REPLACE FUNCTION carillon.restore(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -274,8 +281,9 @@ BEGIN
     RETURN restored;
 END
 $$;
+COMMENT ON FUNCTION carillon.restore IS
+    'Internal: returns jobs to the queue, except those that were cancelled; returns how many there were.';
 
--- Gives up claims of which nothing was sent. Returns how many jobs they had.
 CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -304,3 +312,4 @@ BEGIN
     RETURN released;
 END
 $$;
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns how many jobs they had.';

@@ -1,21 +1,7 @@
 -- Recording the outcomes of a claim. A settlement names the worker and its claim, which is the fence: after a
 -- take-over it writes nothing.
 
--- Restores the search_path of the session until the calling function returns. Triggers that users have added to our
--- tables may rely on it. Only functions for workers call this, just before they write. Functions that run as their
--- owner keep search_path pinned: there the session belongs to an app, which could choose what plain names mean.
---
--- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in
--- "public". So relations and functions are named with their schemas, and operators have operands of exactly their own
--- types, for which PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
-CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-END
-$$;
-
--- An ending, by the names of its fields. Without settings, so that PostgreSQL puts its body in place of the calls.
+-- Without settings, so that PostgreSQL puts its body in place of the calls.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
     remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
@@ -24,10 +10,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
         last_status, last_reason, apns_unique_ids)::carillon.ending
 $$;
+COMMENT ON FUNCTION carillon.ending IS 'Internal: how pushes of one message ended, by the names of the fields.';
 
--- Records pushes that have ended. A message of which these were all pushes gets its row of results. Others count them in
--- unfinished, and get their row of results with none remaining. A message with pushes to come may meet the row of another
--- message, because an app has used its id twice. It pins no search_path: see own_path().
+-- A message of which these were all pushes gets its row of results. Others count them in unfinished, and get their row of results
+-- with none remaining. A message with pushes to come may meet the row of another message, because an app has used its id twice.
+-- It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -77,9 +64,9 @@ BEGIN
     FROM finished f;
 END
 $$;
+COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 
--- The payloads that a job has for these tokens; null: all tokens have its one payload. Of a token that it names twice, in
--- upper or lower case, the first counts, as when a claim is read.
+-- Of a token that it names twice, in upper or lower case, the first counts, as when a claim is read.
 CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -91,9 +78,11 @@ BEGIN
         ORDER BY c.place) END;
 END
 $$;
+COMMENT ON FUNCTION carillon.payloads_of IS
+    'Internal: the payloads that a job has for these tokens; null: all tokens have its one payload.';
 
--- A job, by the names of its fields: a field that is added to the type later is null in the jobs of older programs.
--- Neither this function nor the next has settings, so that PostgreSQL puts their bodies in place of the calls.
+-- A field that is added to the type later is null in the jobs of older programs. Neither this function nor the next has settings,
+-- so that PostgreSQL puts their bodies in place of the calls.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -103,8 +92,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
         attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
+COMMENT ON FUNCTION carillon.job IS 'Internal: a job, by the names of its fields.';
 
--- The same job with other values in the named fields. Null keeps a value. A reason replaces the status too.
+-- A reason replaces the status too.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
@@ -117,8 +107,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
+COMMENT ON FUNCTION carillon.changed IS 'Internal: the same job with other values in the named fields; null keeps a value.';
 
--- The same job with some of its tokens.
 CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -127,9 +117,9 @@ BEGIN
     RETURN job;
 END
 $$;
+COMMENT ON FUNCTION carillon.narrowed IS 'Internal: the same job with some of its tokens.';
 
--- Keeps the content of failed jobs for requeue_failures(): one row for a message and day, and of jobs with a payload for each
--- token one row each time. It pins no search_path.
+-- One row for a message and day, and of jobs with a payload for each token one row each time. It pins no search_path.
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -163,9 +153,10 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
 
--- Why a claim, or a part of it, was not there to be settled. 'before': no other worker can have had it, so an earlier
--- try without an answer has settled it. 'lost': another worker has taken it over.
+-- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
+-- taken it over.
 CREATE OR REPLACE FUNCTION carillon.unsettled(app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
@@ -175,8 +166,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 AND f.claimed_at = claimed AND f.part > part_number)
         THEN 'before' ELSE 'lost' END
 $$;
+COMMENT ON FUNCTION carillon.unsettled IS 'Internal: why a claim was not there to be settled: before or lost.';
 
--- The last outcome of messages that have expired: from the worker, or from the jobs that it held.
+-- From the worker, or from the jobs that it held.
 CREATE OR REPLACE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -190,8 +182,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
+COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: the last outcome of messages that have expired.';
 
--- For each of the messages, the apns-unique-ids of its tokens as an object; null: none.
 CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(i.ids ORDER BY m.place), '{}') FROM unnest(messages) WITH ORDINALITY AS m(id, place)
@@ -201,15 +193,17 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         GROUP BY u.message
     ) AS i ON i.message = m.id
 $$;
+COMMENT ON FUNCTION carillon.unique_ids_of IS
+    'Internal: for each of the messages, the apns-unique-ids of its tokens as an object; null: none.';
 
--- Records the outcomes of a claim, or of a part of it, once. What is settled leaves its row in the same statement,
--- and the row's part number grows by one; the row itself goes with its last job. So a second try changes nothing, and
--- neither does a settlement of a claim that was taken over: it returns unsettled() in place of 'written'. The time of
--- the claim belongs to the fence, because a crash of the database can undo a claim and give its id to another.
+-- What is settled leaves its row in the same statement, and the row's settlement number grows by one; the row itself goes with
+-- its last job. So a second attempt changes nothing, and neither does a settlement of a claim that was taken over: it returns
+-- unsettled() in place of 'written'. The time of the claim belongs to the fence, because a crash of the database can undo a claim
+-- and give its id to another.
 --
--- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty.
--- A job that returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A
--- job of which a part stays in flight keeps its id, and becomes a part of the message of that id.
+-- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty. A job that
+-- returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A job of which some
+-- tokens stay in flight keeps its id, and becomes a part of the message of that id.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
@@ -391,3 +385,4 @@ BEGIN
     RETURN 'written';
 END
 $$;
+COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of some of it, once.';

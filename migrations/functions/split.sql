@@ -1,7 +1,6 @@
 -- Jobs with more tokens than one job may have.
 
--- A text that is too long to be a token, shortened to its beginning and a hash. The planner inlines the call, so
--- every name has its schema.
+-- The planner inlines the call, so every name has its schema.
 CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
@@ -9,8 +8,9 @@ LANGUAGE sql IMMUTABLE AS $$
             OPERATOR(pg_catalog.||) pg_catalog.md5(token)
         ELSE token END
 $$;
+COMMENT ON FUNCTION carillon.shortened IS
+    'Internal: a text that is too long to be a token, shortened to its beginning and a hash.';
 
--- Cuts a job that is in no table into jobs of `size` tokens, each token once. Returns how many.
 CREATE OR REPLACE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -76,8 +76,9 @@ BEGIN
     RETURN pieces;
 END
 $$;
+COMMENT ON FUNCTION carillon.cut IS
+    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns how many.';
 
--- Splits a job with more tokens than one job may have into jobs of `size` tokens.
 CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -119,9 +120,9 @@ BEGIN
     RETURN carillon.cut(app, whole, size);
 END
 $$;
+COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
 
--- Ends a message that is too large to be read, after cutting it ran out of memory. Its tokens are unknown, so one
--- failure stands for all. Its content is not kept, because it can never be sent.
+-- Its tokens are unknown, so one failure stands for all. Its content is not kept, because it can never be sent.
 CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -152,3 +153,5 @@ BEGIN
     RETURN true;
 END
 $$;
+COMMENT ON FUNCTION carillon.discard IS
+    'Internal: ends a message that is too large to be read, after splitting it ran out of memory.';

@@ -1,7 +1,6 @@
 -- What became of a message: one row, whatever the number of its jobs.
 
--- Counts the pushes of a message or a broadcast. After the retention its id is unknown. If several apps have
--- messages of that id, the caller must name one.
+-- After the retention its id is unknown. If several apps have messages of that id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
@@ -85,9 +84,8 @@ $$;
 COMMENT ON FUNCTION carillon.broadcast_progress IS
     'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';
 
--- The jobs of a message that have not ended, by their ids, or between the first and the last id of a message that was
--- cut. In messages, retries have ids of their own and no index finds them: `everywhere` reads all rows of the app, or the
--- newest `depth` of each lane.
+-- By their ids, or between the first and the last id of a message that was split. In messages, retries have ids of their own and
+-- no index finds them: `everywhere` reads all rows of the app, or the newest `depth` of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -123,9 +121,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
+COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: the jobs of a message that have not ended.';
 
--- What of a message has ended: the counts of its jobs in results and unfinished, and of failures that are the only record of a
--- job: see end_unrecorded().
+-- The counts of its jobs in results and unfinished, and of failures that are the only record of a job: see end_unrecorded().
 CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -170,8 +168,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: the pushes of a message that have ended.';
 
--- What of a message waits or is in flight. Retries that are due have ids of their own: the queue of the app is read for them,
--- but only if the jobs found without it are fewer than those that remain.
+-- Retries that are due have ids of their own: the queue of the app is read for them, but only if the jobs found without it are
+-- fewer than those that remain.
 CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -216,8 +214,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_counts IS 'Internal: the pushes of a message that have not ended.';
 
--- The outcome of the last attempt of a message: of what waits for another one, else of a failure, else of what expired or was
--- cancelled after an attempt.
+-- Of what waits for another attempt, else of a failure, else of what expired or was cancelled after an attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

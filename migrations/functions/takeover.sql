@@ -1,13 +1,13 @@
 -- Taking over from dead workers, and quarantine.
 
--- How many pushes of jobs with this many lost claims may be in flight together: 500 after the third, half as many after
--- each further one, at least one.
+-- 500 after the third, half as many after each further one, at least one.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+COMMENT ON FUNCTION carillon.quarantine_size IS
+    'Internal: how many pushes of jobs with this many lost claims may be in flight together.';
 
--- The lost claims of a job after another worker has died with `together` quarantined pushes in flight, this job among
--- them: so many that the next size is at most half of `together`. 12 means one death of a worker with this push alone,
--- 13 means two.
+-- `together` quarantined pushes were in flight, this job among them: so many that the next size is at most half of `together`. 12
+-- means one death of a worker with this push alone, 13 means two.
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -17,13 +17,13 @@ LANGUAGE sql IMMUTABLE AS $$
             SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
+COMMENT ON FUNCTION carillon.count_death IS 'Internal: the lost claims of a job after another worker has died with it.';
 
--- Puts back the jobs of a dead worker, each with one more lost claim. Jobs with on_unknown 'fail' fail instead,
--- because their outcome is unknown.
+-- Jobs with on_unknown 'fail' fail instead, because their outcome is unknown.
 --
--- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a
--- worker dies with some of them, at most half as many are in flight together the next time. Those that are settled are
--- cleared. A job fails as Poison when two workers died with it alone in flight.
+-- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a worker dies
+-- with some of them, at most half as many are in flight together the next time. Those that are settled are cleared. A job fails
+-- as Poison when two workers died with it alone in flight.
 CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -65,13 +65,14 @@ BEGIN
     RETURN recovered;
 END
 $$;
+COMMENT ON FUNCTION carillon.recover IS
+    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 
--- Takes over from a dead worker: its heartbeat still has the count `beat`, judged by the monotonic clock of the
--- caller. Puts back its jobs, and the jobs of any worker without a row of workers; without `beat` only the latter.
--- Its holds go with it.
+-- The worker is dead if its heartbeat still has the count `beat`, judged by the monotonic clock of the caller. Its jobs return to
+-- the queue, and those of any worker without a row of workers; without `beat` only the latter. Its holds go with it.
 --
--- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a
--- claim with a message whose row of unfinished is locked: the next call finds it.
+-- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a claim with
+-- a message whose row of unfinished is locked: the next call finds it.
 CREATE OR REPLACE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
@@ -142,8 +143,9 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from those without a row of workers.';
 
--- Workers that hold claims and have no row of workers. A loose scan from worker to worker.
+-- A loose scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (
@@ -154,3 +156,4 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     )
     SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
 $$;
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';

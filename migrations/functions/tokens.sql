@@ -1,6 +1,6 @@
 -- Device tokens, the feedback about them, and the watched tables, from which the feedback pass deletes too.
 
--- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is not one.
+-- The one definition: pairs of hex digits, 512 at most.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
 
--- Describes a text that is not a device token: both ends of a long one, and the first character that is no hex digit.
+-- Both ends of a long one, and the first character that is no hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -19,7 +19,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
 
--- The tokens of one call: checked, in lower case, each once, in the given order, and with its place there.
 CREATE OR REPLACE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -42,8 +41,10 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.clean_tokens IS
+    'Internal: the tokens of one call: checked, in lower case, each once, in the given order, and with its place there.';
 
--- What a token may be for. The table of tokens, broadcast and register_token know no other kind.
+-- The table of tokens, broadcast and register_token know no other kind.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
@@ -51,7 +52,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
 
--- The refusal of a kind of tokens; null: there is such a kind.
 CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
@@ -61,8 +61,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
 
--- When a token that is registered without an end expires. Apple ends an activity after 8 hours, and removes it from the
--- lock screen within 4 more. STABLE, as the addition is: PostgreSQL calls an IMMUTABLE function around it for each row.
+-- Apple ends an activity after 8 hours, and removes it from the lock screen within 4 more. STABLE, as the addition is: PostgreSQL
+-- calls an IMMUTABLE function around it for each row.
 CREATE OR REPLACE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
@@ -108,9 +108,8 @@ COMMENT ON FUNCTION carillon.register_token IS
     'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present one; a new '
     'token is of kind device. Without expires_at a token of kind live_activity expires after 12 hours, and others never.';
 
--- Adds to the badges of tokens, and returns a payload for each with its own number, which is never below 0. Of a token that
--- is not registered no number is kept: it counts from 0. Rows are locked in the order of tokens, so that callers do not
--- deadlock.
+-- A number is never below 0. Of a token that is not registered no number is kept: it counts from 0. Rows are locked in the order
+-- of tokens, so that callers do not deadlock.
 CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -128,8 +127,9 @@ BEGIN
     RETURN payloads;
 END
 $$;
+COMMENT ON FUNCTION carillon.with_badges IS
+    'Internal: adds to the badges of tokens, and returns a payload for each with its own number.';
 
--- Sets the number that badge_add counts from, and sends nothing.
 CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -167,7 +167,6 @@ COMMENT ON FUNCTION carillon.set_badge IS
     'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns how '
     'many registered tokens that were.';
 
--- Why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens. Null: it can.
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS carillon.refusal
@@ -211,8 +210,10 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION carillon.unfit_to_watch IS
+    'Internal: why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens; null: it can.';
 
--- Runs before each deletion from a watched table, because tables change. Returns the type of app_column.
+-- Runs before each deletion, because tables change.
 CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
@@ -228,3 +229,5 @@ BEGIN
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
 $$;
+COMMENT ON FUNCTION carillon.check_watched IS
+    'Internal: refuses a watched table from which the feedback pass cannot delete, and returns the type of app_column.';

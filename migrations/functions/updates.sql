@@ -1,5 +1,4 @@
--- Notes an update of tokens in the transaction that enqueues it. The message of a push is its job's id, or the one that
--- the job is a part or a retry of.
+-- In the transaction that enqueues it. The message of a push is its job's id, or the one that the job is a part or a retry of.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -19,9 +18,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
 
--- Takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later. What is left
--- of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and read
--- its jobs.
+-- What is left of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and
+-- read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
@@ -87,19 +85,21 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.withdraw IS
+    'Internal: takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later.';
 
--- Orders the pushes of a claim that are updates of Live Activities. Returns the timestamp of each push; null: a newer
--- update of the token is due or was sent, so the push has ended as superseded; -1: it is sent later. A push keeps its
--- timestamp at each attempt. Null in place of the list: another worker has taken the claim over.
+-- Returns the timestamp of each push; null: a newer update of the token is due or was sent, so the push has ended as superseded;
+-- -1: it is sent later. A push keeps its timestamp at each attempt. Null in place of the list: another worker has taken the claim
+-- over.
 --
 -- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
 -- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
 -- set back, and no update waits.
 --
--- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update
--- that was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those
--- that have lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it
--- would show an activity that is over.
+-- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update that
+-- was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those that have
+-- lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it would show an
+-- activity that is over.
 --
 -- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
@@ -193,3 +193,4 @@ BEGIN
     RETURN stamps;
 END
 $$;
+COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the pushes of a claim that are updates of Live Activities.';

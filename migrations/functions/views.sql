@@ -1,4 +1,4 @@
--- How many jobs of an app the planner expects to be ready. Volatile, because EXPLAIN is refused otherwise.
+-- Volatile, because EXPLAIN is refused otherwise.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -10,9 +10,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
 
--- How many jobs of an app are ready: counted up to `most`, and then the planner's estimate. It counts from the newest, because
--- claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that are asked for; the settings keep to
--- the order of the index, whatever the planner thinks of the limit.
+-- It counts from the newest, because claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that
+-- are asked for; the settings keep to the order of the index, whatever the planner thinks of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -29,7 +28,7 @@ $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
 
--- How many jobs of an app are scheduled, counted along the primary key: an app with few is found beside one with millions.
+-- Along the primary key: an app with few is found beside one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
@@ -38,15 +37,16 @@ $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
     'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
 
--- How many of the newest rows of each app a search reads: `depth`, but of all apps together no more than a person waits for.
+-- `depth`, but of all apps together no more than a person waits for.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
 $$;
+COMMENT ON FUNCTION carillon.search_depth IS 'Internal: how many of the newest rows of each app a search reads.';
 
--- Finds messages by the caller's own reference, for people. The history has an index; of the queue the newest rows of each
--- app, and of messages of each lane, are read, because it may have millions. The settings keep to the order of the indexes:
--- what the planner knows of the limit would let it sort all rows of an app.
+-- The history has an index; of the queue the newest rows of each app, and of messages of each lane, are read, because it may have
+-- millions. The settings keep to the order of the indexes: what the planner knows of the limit would let it sort all rows of an
+-- app.
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -83,8 +83,8 @@ COMMENT ON FUNCTION carillon.search_reference IS
     'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
     'of each app, of each lane a third; with many apps it reads fewer of each, 4,000 together.';
 
--- What is known of a device token, for people. The registration is found by index; of failures, feedback and the queue the
--- newest rows of each app are read, as by search_reference.
+-- The registration is found by index; of failures, feedback and the queue the newest rows of each app are read, as by
+-- search_reference.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
 RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
@@ -131,7 +131,7 @@ COMMENT ON FUNCTION carillon.search_token IS
     'of failures, feedback and the queue of each app say of it; with many apps it reads fewer of each. A push that was sent leaves '
     'no trace of its token.';
 
--- The next jobs that are due, along the index by time: among the first `depth` of all apps after a time.
+-- Along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
     most integer DEFAULT 100, depth integer DEFAULT 5000
@@ -149,8 +149,7 @@ $$;
 COMMENT ON FUNCTION carillon.next_due IS
     'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
 
--- How many tokens each app has, by kind: counted up to 1,000, of more than 10 apps up to 10,000 of a kind together, and then
--- the planner's estimate. Volatile, because EXPLAIN is refused otherwise.
+-- Of more than 10 apps up to 10,000 of a kind together. Volatile, because EXPLAIN is refused otherwise.
 CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -191,7 +190,6 @@ COMMENT ON FUNCTION carillon.token_counts IS
     'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
     'estimated beyond.';
 
--- When the next feedback pass is due, and how often there is one.
 CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'

@@ -1,6 +1,5 @@
 -- Tables of the application from which feedback passes also delete.
 
--- Names such a table.
 CREATE OR REPLACE FUNCTION carillon.watch_tokens(
     app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
 ) RETURNS void
@@ -80,8 +79,7 @@ COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from delet
 
 -- MARK: The feedback pass in watched tables
 
--- The search_path of a table's owner, for whom its triggers were written: the setting of the role in this database,
--- then of the role, then of the database. The table's schema comes last.
+-- The setting of the role in this database, then of the role, then of the database. The table's schema comes last.
 CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -94,9 +92,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
     FROM pg_class c WHERE c.oid = path_of.relation
 $$;
+COMMENT ON FUNCTION carillon.path_of IS 'Internal: the search_path of a table''s owner, for whom its triggers were written.';
 
--- Why triggers of watched tables would run with too many rights, with a remedy. Null: they do not. With rights in
--- this schema, carillon_reaper could change its own function.
+-- With rights in this schema, carillon_reaper could change its own function.
 CREATE OR REPLACE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
@@ -130,8 +128,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
     ) d ORDER BY d.place LIMIT 1
 $$;
+COMMENT ON FUNCTION carillon.unsafe_reaper IS
+    'Internal: why triggers of watched tables would run with too many rights, with a remedy; null: they do not.';
 
--- The prepared statements of this session, with the text that prepares them again.
 CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
@@ -139,11 +138,11 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
             '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
     FROM pg_prepared_statements p
 $$;
+COMMENT ON FUNCTION carillon.prepared IS
+    'Internal: the prepared statements of this session, with the text that prepares them again.';
 
--- What foreign code can leave behind in a session to run with the rights of the session's user: its kind and its
--- present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect
--- later statements; and a member of carillon_reaper could change as_reaper(). If the server counts no rows, any
--- deferrable trigger may be pending.
+-- Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect later statements; and a
+-- member of carillon_reaper could change as_reaper(). If the server counts no rows, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
@@ -163,8 +162,10 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 ELSE random() END) FROM pg_trigger t
             WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
 $$;
+COMMENT ON FUNCTION carillon.traces IS
+    'Internal: what foreign code can leave behind in a session to run with the rights of its user: its kind and its present '
+    'state.';
 
--- Restores the prepared statements of the session, which no rollback does.
 CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -180,9 +181,11 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION carillon.prepare_again IS
+    'Internal: restores the prepared statements of the session, which no rollback does.';
 
--- The statement that deletes from a watched table ('DELETE') or counts in it ('SELECT'); $1 and $2 are the dead tokens
--- and their times. Watched tables may have hex digits of either case. It runs with the owner's search_path.
+-- $1 and $2 are the dead tokens and their times. Watched tables may have hex digits of either case. It runs with the owner's
+-- search_path.
 CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -206,10 +209,11 @@ BEGIN
                 ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
 END
 $$;
+COMMENT ON FUNCTION carillon.watched_match IS
+    'Internal: the statement that deletes from a watched table (DELETE) or counts in it (SELECT).';
 
--- Runs the statement of watched_match() as carillon_reaper and returns its count. Whatever the table's triggers and
--- policies leave behind in the session is undone, even after an error. Until then even their search_path may be in
--- effect.
+-- Whatever the table's triggers and policies leave behind in the session is undone, even after an error. Until then even their
+-- search_path may be in effect.
 CREATE OR REPLACE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -243,10 +247,11 @@ EXCEPTION
         RAISE;
 END
 $$;
+COMMENT ON FUNCTION carillon.run_watched IS
+    'Internal: runs the statement of watched_match() as carillon_reaper, and returns its count.';
 
--- Deletes from a watched table the tokens of a batch of feedback. If the table's own constraints or triggers refuse to
--- delete a row, it stays, and `fault` says why; any other obstacle is an error. It never waits long for a lock:
--- otherwise a deadlock could end a transaction of the application.
+-- If the table's own constraints or triggers refuse to delete a row, it stays, and `fault` says why; any other obstacle is an
+-- error. It never waits long for a lock: otherwise a deadlock could end a transaction of the application.
 CREATE OR REPLACE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -271,9 +276,9 @@ EXCEPTION
         fault := coalesce(one.fault, other.fault);
 END
 $$;
+COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes from a watched table the tokens of a batch of feedback.';
 
--- Makes up for a part of the feedback that a watched table has missed. Returns the first row that is still missed;
--- null: none; the same as before: it cannot be reaped yet.
+-- Returns the first row that is still missed; null: none; the same as before: it cannot be reaped yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -305,3 +310,4 @@ EXCEPTION
         fault := SQLERRM;
 END
 $$;
+COMMENT ON FUNCTION carillon.catch_up IS 'Internal: makes up for some of the feedback that a watched table has missed.';
