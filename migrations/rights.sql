@@ -29,23 +29,6 @@ GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expi
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.results, carillon.failures, carillon.channels TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.app_roles TO carillon_tenant;
-DO $$
-DECLARE
-    function regprocedure;
-BEGIN
-    FOR function IN
-        SELECT p.oid FROM pg_catalog.pg_proc p
-        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
-            'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
-            'cancel_messages', 'cancel_broadcast', 'register_token', 'set_badge', 'token_kinds', 'check_kind', 'usual_end',
-            'start_activity', 'update_activity', 'end_activity', 'submit_activity',
-            'request_channel', 'record_channel', 'channel', 'remove_channel', 'publish', 'submit_publication',
-            'token_text', 'requeue_failures', 'message_parts', 'message_status', 'push_types')
-    LOOP
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
-    END LOOP;
-END
-$$;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
@@ -69,24 +52,6 @@ GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
 -- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
-GRANT EXECUTE ON ROUTINE
-    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.scheduled_depth,
-    carillon.own_path, carillon.ending, carillon.end_messages, carillon.payloads_of, carillon.narrowed, carillon.job, carillon.changed, carillon.keep_failed,
-    carillon.unsettled, carillon.last_attempts, carillon.unique_ids_of, carillon.settle,
-    carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
-    carillon.record_cancelled, carillon.updated_tokens, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
-    carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
-    carillon.release, carillon.withdraw, carillon.order_updates, carillon.pace_devices, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
-    carillon.rules_of, carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
-    carillon.take_turn, carillon.provider_token, carillon.open_breakers,
-    carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
-    carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.run_watched,
-    carillon.reap_watched, carillon.catch_up, carillon.bad_token_is_dead, carillon.dead_tokens, carillon.reap_batch,
-    carillon.reap, carillon.reap_all, carillon.reapable,
-    carillon.maintain_step, carillon.maintain, carillon.default_partition_rows,
-    carillon.take_channels, carillon.channel_made, carillon.channel_failed, carillon.channel_gone, carillon.channels_refused, carillon.channels_listed,
-    carillon.request_channel, carillon.channel, carillon.remove_channel, carillon.record_channel, carillon.token_text, carillon.record_of_person
-TO carillon_worker;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT ON carillon.audit TO carillon_reader;
@@ -100,17 +65,48 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
     carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
-GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.scheduled_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
-    carillon.failed_parts, carillon.default_partition_rows, carillon.push_types, carillon.token_text, carillon.search_reference, carillon.search_token,
-    carillon.next_due, carillon.token_counts, carillon.feedback_schedule,
-    carillon.newest_activities
-TO carillon_reader;
 
--- carillon_operator changes what these functions change, and each records it. It has no rights on tables.
-GRANT EXECUTE ON FUNCTION carillon.pause_app, carillon.resume_app, carillon.limit_app, carillon.cancel_message,
-    carillon.count_failures, carillon.requeue_step, carillon.dismiss_step, carillon.preview_message, carillon.send_test,
-    carillon.enqueue_with_token
-TO carillon_operator;
+-- Who may call which functions, all of a name. What no role may call is called by functions that run as their owner, or by the
+-- owner. Functions that carillon_operator calls record each change; it has no rights on tables.
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('GRANT EXECUTE ON ROUTINE %s TO %s', coalesce(p.oid::regprocedure::text, 'carillon.' || n.name), g.roles)
+        FROM (VALUES
+            ('carillon_app, carillon_tenant', '
+                enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
+                message_status message_parts broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
+                register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+            ('carillon_reader', '
+                queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                message_status message_parts failed_parts broadcast_progress
+                search_reference search_token token_text token_counts newest_activities'),
+            ('carillon_operator', '
+                pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
+                preview_message send_test enqueue_with_token'),
+            ('carillon_worker', '
+                app_id apps_of_caller refusal unknown_app own_path record_of_person queue_depth scheduled_depth
+                take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
+                job changed narrowed payloads_of keep_failed ending end_messages settle unsettled last_attempts unique_ids_of
+                settle_refused end_unrecorded is_transient fail_jobs discard shortened cut split
+                find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
+                release restore put_back place renumber free_ids put_off move_due promote
+                take_over gone_workers recover quarantine_size count_death
+                check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
+                run_watched reap_watched catch_up bad_token_is_dead dead_tokens reap_batch reap reap_all reapable
+                maintain maintain_step default_partition_rows
+                take_channels channel_made channel_failed channel_gone channels_refused channels_listed
+                request_channel record_channel channel remove_channel token_text')
+        ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '\s+') AS n(name)
+        LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
 
 -- The first partitions. Maintenance makes the others, and waits for locks that an upgrade should not hold.
 DO $$
