@@ -24,7 +24,7 @@ BEGIN
 END
 $$;
 
--- Lists in one error all rights that only a superuser can grant.
+-- Lists all missing rights in one error.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -47,8 +47,9 @@ BEGIN
     END IF;
     IF cardinality(commands) > 0 THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('%s needs rights that only a superuser can grant', quote_ident(current_user)),
-            HINT = E'Have a superuser run in this database:\n' || array_to_string(commands || format(
+            MESSAGE = format('%s lacks rights that the migrations need', quote_ident(current_user)),
+            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN OPTION '
+                'on roles that exist):\n' || array_to_string(commands || format(
                 'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
                 current_user), E';\n') || E';\nWith the last one, the owner can grant these roles to others. Then run this again.';
     END IF;

@@ -65,7 +65,8 @@ BEGIN
     EXCEPTION
         WHEN insufficient_privilege THEN
             RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
-                'Have a superuser run: GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+                'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
+                'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
     END;
 END
 $$;

@@ -97,24 +97,28 @@ COMMENT ON FUNCTION carillon.path_of IS 'Internal: the search_path of a table''s
 -- With rights in this schema, carillon_reaper could change its own function.
 CREATE OR REPLACE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
+    SELECT ROW(d.danger, format('Have a superuser%s run: %s', ', or ' || d.who || ',', d.command), NULL, '55000')::carillon.refusal
+    FROM (
         SELECT 1 AS place, format('carillon.as_reaper belongs to %s, not to carillon_reaper', p.proowner::regrole) AS danger,
             CASE WHEN to_regrole('carillon_reaper') IS NULL THEN 'CREATE ROLE carillon_reaper; ' ELSE '' END
                 || 'GRANT CREATE ON SCHEMA carillon TO carillon_reaper; ALTER FUNCTION carillon.as_reaper OWNER TO '
-                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command
+                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command,
+            'the owner of the schema and of the function as a member of carillon_reaper' AS who
         FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
             AND p.proowner IS DISTINCT FROM to_regrole('carillon_reaper')
         UNION ALL
-        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER'
+        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER',
+            'a member of carillon_reaper'
         FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper' AND NOT p.prosecdef
         UNION ALL
-        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command
+        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command, NULL
         FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'is a superuser', 'NOSUPERUSER'),
             (r.rolcreaterole, 'has CREATEROLE', 'NOCREATEROLE'), (r.rolbypassrls, 'has BYPASSRLS', 'NOBYPASSRLS')
         ) AS a(is_there, has, command)
         WHERE r.oid = to_regrole('carillon_reaper') AND a.is_there
         UNION ALL
-        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who
+        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who,
+            'the owner of the schema'
         FROM (
             SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE 'carillon_reaper' END AS who
             FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
@@ -122,7 +126,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         ) g
         UNION ALL
         SELECT 5, format('carillon_reaper has the rights of %s', m.roleid::regrole),
-            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole)
+            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole),
+            format('a role with ADMIN OPTION on %s (before PostgreSQL 16 with CREATEROLE)', m.roleid::regrole)
         FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
             SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
                 OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
