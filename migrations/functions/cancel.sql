@@ -269,4 +269,4 @@ CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
-COMMENT ON FUNCTION carillon.cancel_broadcast IS 'The same as cancel.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Does the same as cancel.';

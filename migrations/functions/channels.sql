@@ -146,7 +146,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.channel IS
-    'Apple''s id of a channel. With wait, it waits up to that long for Apple to create it. Null: it is not ready.';
+    'Returns Apple''s id of a channel; null: it is not ready. With wait, waits that long at most for Apple to create it.';
 
 -- A channel that Apple never made is removed at once.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void

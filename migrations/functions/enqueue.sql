@@ -312,22 +312,22 @@ BEGIN
             ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
             ('enqueue', 'message_arguments', 'submit(%s, false)',
-                'Enqueues a message to device tokens: an array, also of a single one, as ARRAY[token]. Returns the id of '
+                'Enqueues a message to device tokens, which are an array even for one: ARRAY[token]. Returns the id of '
                 'the message; null: there are no tokens, or the dedupe_key is taken.'),
             ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
                 'Enqueues a message to every token of one kind that is registered for the app, by default of the '
                 'kind that the push type is for. Returns the id of the message; null: there are no such tokens, or the '
                 'dedupe_key is taken.'),
             ('start_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Starts a Live Activity on the devices of push-to-start tokens; with everyone, on all of '
-                'the app. The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or '
-                'the dedupe_key is taken.'),
+                'Starts a Live Activity on the devices of push-to-start tokens, or with everyone on all devices of the app. '
+                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
             ('update_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Updates Live Activities. An older update of a token is never begun after a newer one. '
-                'The tokens are an array, also of one. Returns the id of the message; null: there are no tokens, or the '
+                'Updates Live Activities. An older update of a token is never sent after a newer one. '
+                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
                 'dedupe_key is taken.'),
             ('end_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Ends Live Activities, with their last content. The tokens are an array, also of one. Returns '
+                'Ends Live Activities, with their last content. The tokens are an array even for one. Returns '
                 'the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
             ('publish', 'publication', 'submit_publication(%s)',
                 'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the '

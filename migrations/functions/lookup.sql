@@ -96,7 +96,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
 $$;
 COMMENT ON FUNCTION carillon.token_text IS
-    'A token for people: the id of a channel for what was published to one; any other token is unchanged.';
+    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';
 
 -- By its reference or id, of one app or of whichever has it. It returns what it refuses.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)

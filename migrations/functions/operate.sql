@@ -45,7 +45,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.pause_app IS
-    'Stops sending for an app; its messages wait. Returns whether it was not paused before. Recorded in audit.';
+    'Stops sending for an app; its messages wait. Returns false if it was paused already. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.resume_app(app text, actor text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -61,7 +61,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.resume_app IS
-    'Sends again for an app that was paused. Returns whether it was paused before. Recorded in audit.';
+    'Sends again for an app that was paused. Returns false if it was not paused. Recorded in audit.';
 
 -- Where pushes go, and with which credential, only the owner of the schema changes.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets the limits of an app, all of them; a max_rate of null is no limit. Returns whether one was another. Recorded in audit.';
+    'Sets all limits of an app; a max_rate of null is no limit. Returns false if they were the same before. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, actor text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -104,7 +104,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_message IS
-    'Cancels what is not sent yet of a message of this app, as cancel does. Returns how many jobs. Recorded in audit.';
+    'Cancels what is not sent yet of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'audit.';
 
 -- In the order of time. Failures that one settlement wrote have one time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
@@ -267,5 +268,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
 $$;
 COMMENT ON FUNCTION carillon.message_contents IS
-    'The payload of a message of this app, while it is kept; of one with a payload for each device, the first three. No role may '
-    'call it: grant that to the login of a dashboard that shows payloads.';
+    'Returns the payload of a message of this app while it is kept; of one with a payload for each device, the first three. No '
+    'role may call it: grant EXECUTE to the login of a dashboard that shows payloads.';

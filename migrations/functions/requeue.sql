@@ -251,6 +251,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Enqueues failed pushes again, once, as new messages: those of an app, for a reason, within an interval, of a '
-    'message. Recorded in audit. Returns their number; 0: none matches, or all were requeued before. With none of these it requeues all if '
-    'everything is true, and otherwise raises an error with their number.';
+    'Enqueues failed pushes again, each once, as new messages: those of an app, for a reason, within an interval, of a message. '
+    'Without any of these, it enqueues all of them if everything is true, and otherwise raises an error with their number. '
+    'Returns the number of pushes; 0: none matches, or all were requeued before. Recorded in audit.';

@@ -164,8 +164,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.set_badge IS
-    'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns how '
-    'many registered tokens that were.';
+    'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns the '
+    'number of registered tokens that were set.';
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name

@@ -75,7 +75,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from that table.';
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from a table of yours.';
 
 -- MARK: The feedback pass in watched tables
 
