@@ -101,13 +101,13 @@ INSERT INTO carillon.installation DEFAULT VALUES;
 DO $$
 DECLARE
     role text;
-    tries int;
+    attempts int;
 BEGIN
     FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_reaper', 'carillon_tenant',
         'carillon_worker'] LOOP
-        tries := 0;
+        attempts := 0;
         LOOP
-            tries := tries + 1;
+            attempts := attempts + 1;
             BEGIN
                 IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
                     EXECUTE format('CREATE ROLE %I NOLOGIN', role);
@@ -117,7 +117,7 @@ BEGIN
                 EXIT;
             EXCEPTION
                 WHEN duplicate_object OR unique_violation OR undefined_object THEN
-                    IF tries = 20 THEN RAISE; END IF;
+                    IF attempts = 20 THEN RAISE; END IF;
             END;
         END LOOP;
     END LOOP;

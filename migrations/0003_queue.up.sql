@@ -206,7 +206,7 @@ ALTER TABLE carillon.unfinished SET (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Messages that were cut into several jobs. The id is that of the first job; the ids of all jobs lie between id and
+-- Messages that were split into several jobs. The id is that of the first job; the ids of all jobs lie between id and
 -- last_id, in one lane.
 CREATE TABLE carillon.broadcasts (
     app_id       integer,

@@ -195,19 +195,19 @@ $$;
 COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
 
 -- Their rows of broadcasts are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.broadcasts b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_parts.app AND b.id = ANY (cut)
+        WHERE b.app_id = waiting_parts.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (cut)
+        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (split)
         UNION ALL
         SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (cut)
+        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
 COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
@@ -232,23 +232,23 @@ BEGIN
     END IF;
     FOR target IN
         SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
-            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS cut
+            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS split
         FROM carillon.messages_of(message_ids) f
         LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
     LOOP
-        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.cut);
-        PERFORM FROM carillon.broadcasts b WHERE b.app_id = target.app_id AND b.id = ANY (target.cut)
+        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
+        PERFORM FROM carillon.broadcasts b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
         ORDER BY b.id FOR UPDATE;
         UPDATE carillon.broadcasts b SET cancelled_at = now()
-        WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
+        WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
-            target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
+            target.whole || carillon.waiting_parts(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
         PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
-            'messages', cardinality(target.whole || target.cut), 'jobs', cardinality(taken)));
+            'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;
     RETURN jobs;
 END

@@ -1,8 +1,8 @@
 -- Channels of APNs, and what is published to them.
 --
 -- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
--- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that nobody knows: see
--- unknown_channels.
+-- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that no row of channels
+-- has: see unknown_channels.
 
 -- A channel that exists or is requested already stays as it is.
 CREATE OR REPLACE FUNCTION carillon.request_channel(

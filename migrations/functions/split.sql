@@ -112,7 +112,7 @@ BEGIN
         RETURN 0;
     END IF;
     IF cardinality(whole.tokens) = 0 THEN
-        -- Large by its payloads, which are for nobody. A claim ends a message without tokens.
+        -- Large by its payloads, which have no tokens. A claim ends a message without tokens.
         whole.payloads := NULL;
         PERFORM carillon.put_back(app, ARRAY[whole]);
         RETURN 1;
