@@ -51,7 +51,7 @@ BEGIN
             HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN OPTION '
                 'on roles that exist):\n' || array_to_string(commands || format(
                 'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
-                current_user), E';\n') || E';\nWith the last one, the owner can grant these roles to others. Then run this again.';
+                current_user), E';\n') || E';\nThe last statement lets the owner grant these roles to others. Then run this again.';
     END IF;
 END
 $$;
@@ -145,7 +145,7 @@ CREATE INDEX audit_by_app ON carillon.audit (app, id);
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
     'Every change of an app, a credential or a channel, and what people cancelled, requeued, dismissed or tested. Kept for a year.';
-COMMENT ON COLUMN carillon.audit.id IS 'the number of the change';
+COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';
 COMMENT ON COLUMN carillon.audit.actor IS
     'the person, as the caller names them; of the command line the user and host; without a name, the login';
@@ -153,6 +153,7 @@ COMMENT ON COLUMN carillon.audit.login IS 'the login at PostgreSQL';
 COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, worker or SQL';
 COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
 COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
-COMMENT ON COLUMN carillon.audit.details IS 'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
+COMMENT ON COLUMN carillon.audit.details IS
+    'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

@@ -107,12 +107,12 @@ COMMENT ON COLUMN carillon.apps.gateway_ca IS
     'the root certificate to trust for the gateways set here, as PEM; null: the system''s';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS
     'host:port of the legacy feedback service; null: Apple''s for the protocol binary without a gateway, else none';
-COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
+COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
 COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
 COMMENT ON COLUMN carillon.apps.remove_unknown_channels IS
     'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or the person that paused it has said so';
+COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or person that paused it gave a reason';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
 COMMENT ON COLUMN carillon.apps.max_per_device IS
     'background pushes an hour to each device token; further ones wait, and newer ones replace them; null: no limit';
@@ -163,16 +163,16 @@ COMMENT ON TABLE carillon.channels IS
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.channels.reference IS 'your own name of the channel';
 COMMENT ON COLUMN carillon.channels.policy IS
-    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; fixed for ever';
-COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of it, which the app on a device subscribes to';
+    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; cannot be changed';
+COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of the channel, which Live Activities follow';
 COMMENT ON COLUMN carillon.channels.state IS
-    'requested; ready; failed: Apple refused to make it; missing: Apple no longer has it; removing';
+    'requested; ready; failed: Apple refused to create it; missing: Apple no longer has it; removing';
 COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple failed; null: it did not';
 COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
-COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple made it';
+COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple created it';
 COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple were begun';
 COMMENT ON COLUMN carillon.channels.is_asked IS
-    'whether a request to Apple has begun whose outcome is not known';
+    'whether a request to Apple is in progress or its outcome is unknown';
 COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while it is requested or removing';
 
 -- Channels that Apple has and no row of channels. Apple tells neither who made a channel nor when, and another database or

@@ -46,8 +46,8 @@ COMMENT ON COLUMN carillon.messages.lane IS
     '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
-    'sent byte for byte to each device token, but for one that begins with {"aps":{"timestamp":0, and is of push type '
-    'liveactivity: a worker replaces that 0 by the time of sending; null: payloads has one for each';
+    'sent byte for byte to each device token; but if push_type is liveactivity and it begins with {"aps":{"timestamp":0, a '
+    'worker replaces that 0 by the time of sending; null: payloads has one for each';
 COMMENT ON COLUMN carillon.messages.payloads IS
     'in place of payload: one payload for each device token, by position; sent in the same way';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
@@ -139,7 +139,7 @@ ALTER TABLE carillon.workers SET (
     fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.workers IS 'Workers that run, or that died and were not taken over yet.';
+COMMENT ON TABLE carillon.workers IS 'Workers that are running, or that died and have not been taken over.';
 COMMENT ON COLUMN carillon.workers.id IS 'the id of this run; never used again';
 COMMENT ON COLUMN carillon.workers.name IS 'its name, for people';
 COMMENT ON COLUMN carillon.workers.host IS 'the host that it runs on';
@@ -298,7 +298,7 @@ ALTER TABLE carillon.device_slots SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when those that wait will be. Only apps with max_per_device have rows.';
+    'When background pushes were sent to each token, and when the waiting ones will be. Only apps with max_per_device have rows.';
 COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
 COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of what it means';
@@ -329,10 +329,10 @@ COMMENT ON TABLE carillon.activity_updates IS
     'Updates of Live Activities and channels that are not sent yet: a row for each token of each update. '
     'update_activity, end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
 COMMENT ON COLUMN carillon.activity_updates.is_end IS
-    'whether it ends the activity: it replaces what waits with it, even what was enqueued later';
+    'whether it ends the Live Activity: it supersedes the updates that wait with it, even later ones';
 COMMENT ON COLUMN carillon.activity_updates.due_at IS
     'when it was enqueued, or its run_at: only an update that is due replaces an older one';
 COMMENT ON COLUMN carillon.activity_updates.expires_at IS 'from then on it replaces none; null: it does not expire';
@@ -352,9 +352,10 @@ ALTER TABLE carillon.activity_stamps SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_stamps IS 'The latest update of each token that a worker has sent or is about to send, a row a token.';
+COMMENT ON TABLE carillon.activity_stamps IS
+    'The latest update of each token that a worker has sent or is about to send, a row a token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or that of the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
 COMMENT ON COLUMN carillon.activity_stamps.is_final IS
     'whether it has ended the activity: nothing is sent after it. A channel goes on after an end';

@@ -31,7 +31,7 @@ ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.results IS
     'A row for each job that has ended. A message of more than 1,000 tokens has several.';
-COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a message of one job, that of the message';
+COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; if the message has one job, also its id';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';

@@ -33,7 +33,7 @@ COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that failed so by then';
+COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that had failed so by then';
 COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS

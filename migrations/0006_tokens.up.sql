@@ -32,7 +32,7 @@ COMMENT ON COLUMN carillon.tokens.kind IS
     'what it is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
     'push_to_talk or mdm; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
-    'when its activity ends: broadcasts then skip it, and maintenance deletes it; null: never';
+    'when its Live Activity ends: broadcasts then skip it, and maintenance deletes it; null: never';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
@@ -111,7 +111,8 @@ BEGIN
     RETURN count;
 END
 $$;
-COMMENT ON FUNCTION carillon.as_reaper IS 'Internal: runs a statement about a watched table as carillon_reaper, and returns its count.';
+COMMENT ON FUNCTION carillon.as_reaper IS
+    'Internal: runs a statement about a watched table as carillon_reaper, and returns its count.';
 
 -- PostgreSQL lets only a member of a role make it the owner of a function.
 DO $$
@@ -124,7 +125,7 @@ EXCEPTION
             ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
         EXCEPTION
             WHEN insufficient_privilege THEN
-                RAISE EXCEPTION '% may not make carillon_reaper the owner of a function', current_user
+                RAISE EXCEPTION '% is not allowed to make carillon_reaper the owner of a function', current_user
                     USING ERRCODE = 'insufficient_privilege',
                           HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 with '
                               'CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);

@@ -36,7 +36,7 @@ BEGIN
     END IF;
     IF a.sound IS NOT NULL AND alert IS NULL THEN
         refusal := carillon.refusal('sound', 'null unless there is an alert', quote_literal(a.sound),
-            'The sound of an activity belongs to its alert: pass title, body or alert too.');
+            'The sound of a Live Activity belongs to its alert: pass title, body or alert too.');
     ELSIF a.sound IS NOT NULL AND alert ? 'sound' THEN
         refusal := carillon.refusal('sound', 'null if alert has the member "sound"', quote_literal(a.sound));
     ELSIF a.sound IS NOT NULL THEN
@@ -61,7 +61,7 @@ BEGIN
     refusal := carillon.check_members(m);
     IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
     THEN
-        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the activity''s ContentState',
+        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the Live Activity''s ContentState',
             a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
         RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
@@ -71,7 +71,7 @@ BEGIN
             CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
         RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
-            'Apple starts an activity only with an alert.');
+            'Apple starts a Live Activity only with an alert.');
     ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
         RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
             'Request one with carillon.request_channel, and wait for it with carillon.channel.');
@@ -79,8 +79,8 @@ BEGIN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
     ELSIF a.aps ?| members THEN
-        RETURN carillon.refusal('aps', 'members that no argument has', a.aps::text,
-            'Each of these has an argument of its own: ' || array_to_string(members, ', ') || '.');
+        RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
+            'These have their own arguments: ' || array_to_string(members, ', ') || '.');
     ELSIF refusal.message IS NOT NULL THEN
         RETURN refusal;
     END IF;
@@ -88,7 +88,7 @@ BEGIN
         ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
     ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(wrong.argument, 'a time after 1970 began', quote_literal(wrong.value));
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC', quote_literal(wrong.value));
     END IF;
     RETURN NULL;
 END

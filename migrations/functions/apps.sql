@@ -178,8 +178,8 @@ COMMENT ON FUNCTION carillon.parsed IS 'Internal: a text as JSON; null: it is no
 -- A driver may send JSON as text: without this, a device would show braces and quotes.
 CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object, but is none. '
-        || CASE argument WHEN 'alert' THEN 'To show such text as it is, pass it as body.' ELSE 'Correct it.' END, '22P02')
+    SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
+        || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
     WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
 $$;
 COMMENT ON FUNCTION carillon.broken_json IS

@@ -15,15 +15,16 @@ BEGIN
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
-        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters or blanks at its ends',
+        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters and '
+                'without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic !~ '^[!-~]{1,255}$' THEN
         RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
     END IF;
     IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
-        RETURN carillon.refusal('topic', format('a bundle ID and then %s for push type %s', rules.topic_suffix, push_type),
-            quote_literal(m.topic), 'Leave it out for the topic of the app with that ending.');
+        RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
+            quote_literal(m.topic), 'Leave it out to use the topic of the app with this ending.');
     END IF;
     IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p
@@ -59,7 +60,7 @@ BEGIN
     IF m.dedupe_for <= interval '0' OR m.dedupe_for > interval '100 years'
         OR m.dedupe_for IS NOT NULL AND m.dedupe_key IS NULL
     THEN
-        RETURN carillon.refusal('dedupe_for', 'an interval above 0, of 100 years at most, together with dedupe_key',
+        RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
             quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
     END IF;
     IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
@@ -99,7 +100,7 @@ BEGIN
         RETURN carillon.refusal('badge_add', 'a number from -2147483647 to 2147483647', m.badge_add::text);
     ELSIF m.badge_add IS NOT NULL AND m.badge IS NOT NULL THEN
         RETURN carillon.refusal('badge_add', 'null if badge is given', 'a value',
-            'badge is the number that every device shows, badge_add what is added to its own.');
+            'badge is the number that every device shows; badge_add is added to the number of each device.');
     ELSIF m.interruption_level <> ALL (levels) THEN
         RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
             quote_literal(m.interruption_level));

@@ -262,8 +262,8 @@ LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
 $$;
 COMMENT ON FUNCTION carillon.cancel IS
-    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: there is no such '
-    'message, it has ended, or what is left is in flight and is not retried.';
+    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: the id is unknown, the '
+    'message has ended, or the rest is in flight, which is then not retried.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$

@@ -34,7 +34,7 @@ BEGIN
                 policy::text, 'The policy of a channel cannot change: request another one.');
         ELSIF known.state = 'removing' THEN
             refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
-                'Request it again when it is gone.', '55000');
+                'Request it again when it has been removed.', '55000');
         ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
             refusal := carillon.refusal('app', 'an app with fewer than 10000 channels, which is Apple''s limit',
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
@@ -60,8 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker asks Apple to create. Returns its reference; the id is in channels, or what '
-    'channel() returns.';
+    'Requests a channel, which a worker asks Apple to create. Returns its reference; channel() returns Apple''s id.';
 
 CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -103,7 +102,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.record_channel IS
-    'Records a channel that was made elsewhere, such as in Apple''s console, so that publish knows it.';
+    'Records a channel that was created elsewhere, such as in Apple''s console, so that publish accepts it.';
 
 -- Each look sees what was committed before it, which needs the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
@@ -123,9 +122,9 @@ BEGIN
             WHEN 'ready' THEN RETURN (answer.known).channel_id;
             WHEN 'failed', 'missing' THEN
                 RAISE EXCEPTION 'the channel % is %: %', quote_literal(reference), (answer.known).state,
-                    coalesce((answer.known).last_error, 'the reason is not known')
+                    coalesce((answer.known).last_error, 'the reason is unknown')
                 USING ERRCODE = 'object_not_in_prerequisite_state',
-                    HINT = 'Mend that, and request it again with carillon.request_channel.';
+                    HINT = 'Fix that, and request it again with carillon.request_channel.';
             ELSE NULL;
         END CASE;
         IF wait IS NULL OR clock_timestamp() >= ends THEN
@@ -133,13 +132,13 @@ BEGIN
         ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
             RAISE EXCEPTION 'argument "wait" needs the isolation level READ COMMITTED'
             USING ERRCODE = 'feature_not_supported', COLUMN = 'wait',
-                HINT = 'At any other, a transaction never sees what a worker records.';
+                HINT = 'At other levels, a transaction never sees what a worker records.';
         ELSIF (SELECT c.xmin::text::bigint = pg_current_xact_id_if_assigned()::text::bigint % 4294967296
             FROM carillon.channels c WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference))
         THEN
             RAISE EXCEPTION 'argument "wait" needs a channel whose request is committed'
             USING ERRCODE = 'object_not_in_prerequisite_state', COLUMN = 'wait',
-                HINT = 'Commit after carillon.request_channel: no worker sees the request before.';
+                HINT = 'Commit after carillon.request_channel: until then, no worker sees the request.';
         END IF;
         PERFORM pg_sleep(least(0.1, greatest(0.001, extract(epoch FROM ends - clock_timestamp()))));
     END LOOP;
@@ -172,7 +171,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
-    'Requests that a channel be removed, by its reference or id: a worker has Apple remove it, and deletes its row.';
+    'Requests the removal of a channel, by its reference or id. A worker has Apple remove it, and then deletes its row.';
 
 -- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
 -- error has one line of context without a list of twenty types.
@@ -202,11 +201,11 @@ BEGIN
             CASE (answer.known).state
                 WHEN 'requested' THEN
                     'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
-                WHEN 'removing' THEN 'Wait until it is gone, then request it again with carillon.request_channel.'
+                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
                 ELSE 'Request it again with carillon.request_channel.' END, '55000');
     ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
         refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
-            CASE p.event WHEN 'start' THEN 'Apple starts no Live Activity by a channel: use carillon.start_activity.' END);
+            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
     ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
         refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
             CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
@@ -215,14 +214,14 @@ BEGIN
     ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
         refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
     ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970 began', quote_literal(p.apns_timestamp));
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');
     ELSIF jsonb_typeof(p.aps) <> 'object' THEN
         refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
     ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
-        refusal := carillon.refusal('aps', 'members that no argument has', p.aps::text,
+        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
             'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
     ELSE
         alert.alert := p.alert;

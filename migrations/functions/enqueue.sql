@@ -35,9 +35,9 @@ BEGIN
     WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
     IF FOUND THEN
         refusal := CASE WHEN wrong.bytes IS NULL
-            THEN carillon.refusal('payloads', 'a payload for each token', 'null in place ' || wrong.place)
+            THEN carillon.refusal('payloads', 'a payload for each token', 'null at position ' || wrong.place)
             ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type, protocol),
-                format('one of %s bytes in place %s', wrong.bytes, wrong.place), NULL, '54000') END;
+                format('one of %s bytes at position %s', wrong.bytes, wrong.place), NULL, '54000') END;
         RETURN;
     END IF;
     BEGIN
@@ -53,7 +53,7 @@ BEGIN
     WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
     IF FOUND THEN
         refusal := carillon.refusal('payloads', 'JSON objects',
-            format('%s in place %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
+            format('%s at position %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
             CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
         RETURN;
     END IF;
@@ -61,7 +61,7 @@ BEGIN
     WHERE (carillon.rules_of(m.push_type)).is_silent AND carillon.is_loud(p.payload);
     IF wrong.place IS NOT NULL THEN
         refusal := carillon.refusal('payloads', 'aps without alert, badge and sound for push type ' || push_type,
-            'one with them in place ' || wrong.place,
+            'one with them at position ' || wrong.place,
             'Leave them out, or leave push_type out: Apple may not deliver such a push.');
         RETURN;
     END IF;
@@ -315,9 +315,8 @@ BEGIN
                 'Enqueues a message to device tokens, which are an array even for one: ARRAY[token]. Returns the id of '
                 'the message; null: there are no tokens, or the dedupe_key is taken.'),
             ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
-                'Enqueues a message to every token of one kind that is registered for the app, by default of the '
-                'kind that the push type is for. Returns the id of the message; null: there are no such tokens, or the '
-                'dedupe_key is taken.'),
+                'Enqueues a message to every registered token of one kind of an app, by default the kind for the '
+                'push type. Returns the id of the message; null: there are no such tokens, or the dedupe_key is taken.'),
             ('start_activity', 'activity_arguments', 'submit_activity(%s)',
                 'Starts a Live Activity on the devices of push-to-start tokens, or with everyone on all devices of the app. '
                 'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '

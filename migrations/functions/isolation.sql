@@ -91,7 +91,7 @@ BEGIN
                 OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
         IF NOT FOUND THEN
             refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-                coalesce((SELECT 'Limited to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
                     FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
         END IF;
     END IF;

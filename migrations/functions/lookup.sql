@@ -122,7 +122,7 @@ BEGIN
         ORDER BY c.reference <> channel, c.app_id LIMIT 2);
     IF cardinality(matches) = 0 THEN
         refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
-            'Request one with carillon.request_channel, or record one of Apple''s with carillon.record_channel.', '42704');
+            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
         refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
     ELSE

@@ -184,8 +184,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_step IS
-    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. Returns '
-    'how many, and the time from which to go on; null: it is done. Recorded in audit.';
+    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. '
+    'Returns their number, and the time to continue from; null: it is done. Recorded in audit.';
 
 -- Dismissed failures stay: they are only no longer shown as something to do.
 CREATE OR REPLACE FUNCTION carillon.dismiss_step(
@@ -211,7 +211,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.dismiss_step IS
     'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
-    'requeues leave them out. Returns as requeue_step. Recorded in audit.';
+    'requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
 
 -- As a rule the newest, among the 5,000 tokens that expire last.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (

@@ -181,8 +181,8 @@ BEGIN
         SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
         WHERE d.app_id = target AND d.key = m.dedupe_key;
         IF earlier <> content THEN
-            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key, and came with another body', id),
-                HINT = 'Send each message with a key of its own.';
+            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key and another body', id),
+                HINT = 'Send each message with its own key.';
         END IF;
     ELSIF content IS NOT NULL THEN
         UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
@@ -215,9 +215,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the id '
-    'of the message, and whether it is new: with a key that one had within a day, the id is that one''s, and nothing is enqueued. '
-    'Recorded in audit.';
+    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the '
+    'id of the message, and whether it is new: if a message had the same key within a day, it returns that id and enqueues '
+    'nothing. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -255,7 +255,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused from now on.';
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused afterwards.';
 
 -- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
@@ -268,7 +268,7 @@ DECLARE
 BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this token is not known',
+        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';
     END IF;
     m := carillon.message_of_json(app, message);

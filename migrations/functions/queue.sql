@@ -17,8 +17,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
         ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
 $$;
 COMMENT ON FUNCTION carillon.push_types IS
-    'Returns what Apple asks of each push type: the ending of its topics, its priorities, the most bytes of a payload and of a collapse '
-    'id, and whether aps is without alert, badge and sound. The row channel is for what publish sends.';
+    'Returns what Apple requires of each push type: the ending of its topics, its priorities, the largest payload and collapse '
+    'id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
 
 -- An expression: enqueue asks for a row each time, and a query would cost more than the rest of its checks. Null: there is no
 -- such push type.

@@ -44,7 +44,7 @@ BEGIN
             IF FOUND THEN
                 RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
                     message, lost.sent, lost.failed, lost.expired, lost.cancelled
-                    USING HINT = 'The pushes of its last part, and those that failed before, are in carillon.failures.';
+                    USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
             END IF;
     END;
     -- Kept for requeue_failures(), if possible.

@@ -208,7 +208,7 @@ BEGIN
         AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
     THEN
         refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
-            'Reasons are those of APNs, such as BadDeviceToken, or ours, such as OutcomeUnknown. '
+            'Reasons are those of APNs, such as BadDeviceToken, or of Carillon, such as OutcomeUnknown. '
             'SELECT DISTINCT reason FROM carillon.failures shows those of present failures.');
     ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
         AND everything IS NOT TRUE

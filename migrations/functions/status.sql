@@ -35,7 +35,7 @@ BEGIN
         refusal := carillon.unknown_app(app);
     ELSIF apps IS NULL THEN
         refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
-            'Workers drop results after their --retention.', 'P0002');
+            'Workers delete results after --retention.', 'P0002');
     ELSIF cardinality(apps) > 1 THEN
         refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
             SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a

@@ -12,7 +12,7 @@ COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; n
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
-        || coalesce(' in place ' || place, '')
+        || coalesce(' at position ' || place, '')
         || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
             ', which has ' || nullif(length(token), 0) || ' digits', '')
     FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
@@ -86,7 +86,7 @@ BEGIN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
                 carillon.invalid_token(register_token.token),
-                'Write each byte of the token as two digits, without blanks.')
+                'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
             WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
                 quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
@@ -105,8 +105,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.register_token IS
-    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present one; a new '
-    'token is of kind device. Without expires_at a token of kind live_activity expires after 12 hours, and others never.';
+    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
+    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours, and any other never.';
 
 -- A number is never below 0. Of a token that is not registered no number is kept: it counts from 0. Rows are locked in the order
 -- of tokens, so that callers do not deadlock.
@@ -147,7 +147,7 @@ BEGIN
             'With an owner, all of its tokens are set.')
         WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
             'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
-            'Write each byte of the token as two digits, without blanks.')
+            'Write each byte of the token as two hex digits, without spaces.')
         WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
             carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
@@ -164,7 +164,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.set_badge IS
-    'Sets the badge that badge_add counts from, of a device token or of all tokens of an owner. Sends nothing. Returns the '
+    'Sets the number that badge_add adds to, for a device token or for all tokens of an owner. Sends nothing. Returns the '
     'number of registered tokens that were set.';
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(

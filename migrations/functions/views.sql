@@ -194,4 +194,5 @@ CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, 
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
 $$;
-COMMENT ON FUNCTION carillon.feedback_schedule IS 'Returns when the next feedback pass of a worker is due, and how often there is one.';
+COMMENT ON FUNCTION carillon.feedback_schedule IS
+    'Returns when the next feedback pass of a worker is due, and how often there is one.';

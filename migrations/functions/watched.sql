@@ -234,7 +234,7 @@ DECLARE
 BEGIN
     IF unsafe.message IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format(
-            'its triggers would run with more rights than they should, because %s. %s', unsafe.message, unsafe.hint);
+            'its triggers would run with too many rights, because %s. %s', unsafe.message, unsafe.hint);
     END IF;
     rows := carillon.as_reaper(statement, path, gone, gone_at);
     SELECT t.kind INTO left_behind

@@ -62,7 +62,7 @@ COMMENT ON COLUMN carillon.app_status.credential_status IS
     'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
 COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
-COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
     'why it cannot send: connection, credential, provider_token, token_updates, setting or database';
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';

@@ -189,11 +189,11 @@ import Testing
         ),
         (
             "publish('demo', 'r', '{}', aps => '{\"event\":\"end\"}')",
-            #"argument "aps" takes members that no argument has"#
+            #"argument "aps" takes members that have no argument of their own"#
         ),
         (
             "publish('demo', 'r', '{}', apns_timestamp => 'epoch')",
-            #"argument "apns_timestamp" takes a time after 1970 began, got '"#
+            #"argument "apns_timestamp" takes a time after 1970-01-01 00:00:00 UTC, got '"#
         ),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 5047)))",

@@ -51,25 +51,25 @@ import Testing
             arguments: "tokens => '{abc}', alert => 'x'",
             argument: "tokens",
             takes: "hex",
-            got: "'abc' in place 1"
+            got: "'abc' at position 1"
         ),
         Refusal(
             arguments: "tokens => '{ab,xy}', alert => 'x'",
             argument: "tokens",
             takes: "hex",
-            got: "'xy' in place 2"
+            got: "'xy' at position 2"
         ),
         Refusal(
             arguments: "tokens => '{ab,NULL}', alert => 'x'",
             argument: "tokens",
             takes: "hex",
-            got: "NULL in place 2"
+            got: "NULL at position 2"
         ),
         Refusal(
             arguments: "tokens => '[5:6]={ab,xy}', alert => 'x'",
             argument: "tokens",
             takes: "hex",
-            got: "'xy' in place 2"
+            got: "'xy' at position 2"
         ),
         Refusal(arguments: "tokens => '{\"ab \"}', alert => 'x'", argument: "tokens", takes: "hex", got: "'ab '"),
         Refusal(arguments: "tokens => ARRAY[E'ab\\n'], alert => 'x'", argument: "tokens", takes: "hex"),
@@ -188,7 +188,7 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', collapse_id => ' a'",
             argument: "collapse_id",
-            takes: "blanks"
+            takes: "spaces"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', topic => E'a\\nb'",

@@ -9,12 +9,12 @@ import Testing
     @Test(arguments: [
         (
             "carillon.enqueue('demo', ARRAY['\(long)' || chr(10)], 'x')",
-            #"got '9f1c2ab79f1c…f1c2ab7\n' in place 1, whose character 65 is '\n'"#
+            #"got '9f1c2ab79f1c…f1c2ab7\n' at position 1, whose character 65 is '\n'"#
         ),
-        ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "in place 2, which has 65 digits"),
+        ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "at position 2, which has 65 digits"),
         (
             "carillon.enqueue('demo', ARRAY['\(long)', '<\(long)>'], 'x')",
-            "in place 2, whose character 1 is '<'"
+            "at position 2, whose character 1 is '<'"
         ),
         (
             "carillon.register_token('demo', 'ab' || chr(9))",
@@ -63,7 +63,7 @@ import Testing
         ("", "subtitle", nil),
         ("push_type => 'background'", "unless badge", "content_available => true"),
         ("alert => 'x', expires_at => 'infinity'", "expires_at", "Leave it out"),
-        ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "100 years at most", nil),
+        ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "at most 100 years", nil),
         ("alert => 'x', dedupe_key => 'k', run_at => '294276-12-31'", "before the year 10000", nil),
         ("alert => 'x', priority => 32768", #"argument "priority" takes 10, 5 or 1"#, nil),
         ("payload => ''", "takes a JSON object, got an empty text", nil),

@@ -105,13 +105,13 @@ import Testing
 
     @Test(arguments: [
         ("'{aa,bb}', payloads => '{\"{}\"}'", "one payload for each of the 2 tokens, got 1", "22023"),
-        ("'{aa,bb}', payloads => '{\"{}\",NULL}'", "a payload for each token, got null in place 2", "22023"),
-        ("'{aa,bb}', payloads => '{\"{}\",\"[1]\"}'", "JSON objects, got [1] in place 2", "22023"),
-        ("'{aa,bb}', payloads => '{\"{}\",\"x\"}'", "JSON objects, got x in place 2", "22P02"),
+        ("'{aa,bb}', payloads => '{\"{}\",NULL}'", "a payload for each token, got null at position 2", "22023"),
+        ("'{aa,bb}', payloads => '{\"{}\",\"[1]\"}'", "JSON objects, got [1] at position 2", "22023"),
+        ("'{aa,bb}', payloads => '{\"{}\",\"x\"}'", "JSON objects, got x at position 2", "22P02"),
         ("'{aa,bb}', payloads => '{{\"{}\",\"{}\"}}'", "an array of payloads, got an array of arrays", "22023"),
         (
             "'{aa,bb}', payloads => ARRAY['{}', '{\"a\":\"' || repeat('x', 4089) || '\"}']",
-            "payloads of 4096 bytes at most for push type alert, got one of 4097 bytes in place 2", "54000"
+            "payloads of 4096 bytes at most for push type alert, got one of 4097 bytes at position 2", "54000"
         ),
         ("'{aa}', payloads => '{\"{}\"}', alert => 'x'", "null if payload, alert, ", "22023"),
         ("'{aa}', payloads => '{\"{}\"}', payload => '{}'", "null if payload, alert, ", "22023"),
