@@ -66,6 +66,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.updated_tokens IS 'Internal: the tokens of a job whose pushes are updates; null: they are none.';
 
+CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
+        job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+$$;
+COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: what the record of a cancelled job needs.';
+
 -- It keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -270,3 +277,14 @@ LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
 COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Does the same as cancel.';
+
+CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, actor text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.act_as(actor);
+    RETURN carillon.cancel(cancel_message.id, app => cancel_message.app);
+END
+$$;
+COMMENT ON FUNCTION carillon.cancel_message IS
+    'Cancels what is not sent yet of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'audit.';

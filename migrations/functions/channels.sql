@@ -1,8 +1,42 @@
--- Channels of APNs, and what is published to them.
+-- Channels of APNs.
 --
 -- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
 -- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that no row of channels
 -- has: see unknown_channels.
+
+-- By its reference or id, of one app or of whichever has it. It returns what it refuses.
+CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    matches carillon.channels[];
+    mine CONSTANT integer[] := carillon.apps_of_caller();
+BEGIN
+    IF app IS NOT NULL THEN
+        target := (SELECT a.id FROM carillon.apps a
+            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        IF target IS NULL THEN
+            refusal := carillon.unknown_app(app);
+            RETURN;
+        END IF;
+    END IF;
+    -- A reference comes before another channel's id.
+    matches := ARRAY(SELECT c FROM carillon.channels c
+        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
+            AND (c.reference = channel OR c.channel_id = channel)
+        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
+    IF cardinality(matches) = 0 THEN
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
+    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+    ELSE
+        known := matches[1];
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
 
 -- A channel that exists or is requested already stays as it is.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
@@ -173,120 +207,112 @@ $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker has Apple remove it, and then deletes its row.';
 
--- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
--- error has one line of context without a list of twenty types.
-CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
-    refusal carillon.refusal := answer.refusal;
-    made carillon.draft;
-    m carillon.message_arguments;
-    alert carillon.activity_arguments;
-    shown record;
-    content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
-    -- Apple stores a message for eight hours at most.
-    storage CONSTANT interval := interval '8 hours';
-    token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
-    size integer;
-    id bigint;
-    holder bigint;
+CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
+    app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
+)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH due AS (
+        SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
+        WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+        ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
+    UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
+    FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
+    RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
+$$;
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes requests for channels that are due, each for a minute.';
+
+-- False: another worker took the request over meanwhile, and asks for another one.
+CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF (answer.known).state <> 'ready' THEN
-        refusal := carillon.refusal('channel', 'a channel that is ready',
-            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
-            CASE (answer.known).state
-                WHEN 'requested' THEN
-                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
-                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
-                ELSE 'Request it again with carillon.request_channel.' END, '55000');
-    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
-        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
-            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
-    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
-        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
-            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
-    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
-    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
-        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
-            'Apple delivers its messages at once or never.');
-    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
-        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
-    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
-        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
-            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
-    ELSE
-        alert.alert := p.alert;
-        alert.alert_type := p.alert_type;
-        alert.title := p.title;
-        alert.body := p.body;
-        alert.sound := p.sound;
-        shown := carillon.activity_alert(alert);
-        m.app := p.app;
-        m.aps := jsonb_build_object('event', p.event)
-            || CASE WHEN content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', content_state) END
-            || CASE WHEN p.dismissal_date IS NULL THEN '{}'
-                ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
-            || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
-            || coalesce(p.aps, '{}');
-        m.extra := p.extra;
-        m.stale_date := p.stale_date;
-        m.relevance_score := p.relevance_score;
-        -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
-        m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
-        m.expires_at := p.expires_at;
-        m.run_at := p.run_at;
-        m.lane := p.lane;
-        m.reference := p.reference;
-        m.dedupe_key := p.dedupe_key;
-        m.dedupe_for := p.dedupe_for;
-        m.on_unknown := p.on_unknown;
-        m.on_duplicate := p.on_duplicate;
-        made := carillon.draft(m, 'channel');
-        refusal := CASE
-            WHEN (shown.refusal).message IS NOT NULL THEN shown.refusal
-            WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
-                carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
-            ELSE made.refusal END;
-        -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
-        made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
-            || substr(made.payload, 9);
-        size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
-            refusal := carillon.refusal('content_state', 'what makes a payload of ' || carillon.payload_size('channel'),
-                format('one of %s bytes', size), NULL, '54000');
-        END IF;
+    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
+        RETURN true;  -- recorded before, by a statement whose answer was lost
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
+        is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_made.reference AND c.attempts = attempt AND c.channel_id IS NULL
+        AND c.state IN ('requested', 'removing');
+    IF FOUND THEN
+        RETURN true;
     END IF;
-    IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
-        m.expires_at := greatest(now(), p.run_at) + storage;
-    ELSIF (answer.known).policy = 0 THEN
-        m.expires_at := NULL;
-    END IF;
-    id := nextval('carillon.messages_id_seq');
-    IF p.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
-        IF holder IS DISTINCT FROM id THEN
-            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
-        END IF;
-    END IF;
-    PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
-    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
-        m.expires_at);
-    RETURN id;
+    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
+    RETURN false;
 END
 $$;
-COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
+COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
+
+-- Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a channel service that cannot be
+-- reached does not keep the channels of other apps waiting.
+CREATE OR REPLACE FUNCTION carillon.channel_failed(
+    app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
+) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
+        next_try_at = now() + coalesce(again, CASE
+            -- What Apple never made is gone at once.
+            WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
+        state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
+    UPDATE carillon.channels c SET next_try_at = now() + again
+    WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
+        AND c.next_try_at <= now() AND again IS NOT NULL
+$$;
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel has failed.';
+
+CREATE OR REPLACE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    DELETE FROM carillon.channels c
+    WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
+$$;
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes a channel that Apple has removed, or never had.';
+
+-- They are missing at once, and not only after the next comparison. A row that another session has locked is left to the
+-- comparison, so that a settlement waits for no caller. It pins no search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
+    FROM (
+        SELECT k.reference, r.reason FROM carillon.channels k JOIN (
+            SELECT pg_catalog.lower(u.token) AS token, pg_catalog.min(u.reason) AS reason
+            FROM unnest(tokens, reasons) AS u(token, reason)
+            WHERE u.reason IN ('ChannelNotRegistered', 'BadChannelId') GROUP BY 1
+        ) AS r ON r.token = pg_catalog.encode(pg_catalog.convert_to(k.channel_id, 'UTF8'), 'hex')
+        WHERE k.app_id = channels_refused.app AND k.state = 'ready' FOR UPDATE OF k SKIP LOCKED
+    ) AS lost
+    WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
+$$;
+COMMENT ON FUNCTION carillon.channels_refused IS
+    'Internal: marks channels as missing for which Apple has refused what was published.';
+
+-- Channels that were recorded after `listed_at` may not be in the list.
+CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
+    channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
+    WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)
+        AND coalesce(c.created_at, c.requested_at) < listed_at;
+    UPDATE carillon.channels c SET state = 'ready', last_error = NULL
+    WHERE c.app_id = app AND c.state = 'missing' AND c.channel_id = ANY (listed);
+    DELETE FROM carillon.unknown_channels s
+    WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
+        OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
+    -- Another app here may have the same topic at Apple, and this channel.
+    INSERT INTO carillon.unknown_channels (app_id, channel_id)
+    SELECT app, l.id FROM unnest(listed) AS l(id)
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
+    ON CONFLICT DO NOTHING;
+    RETURN QUERY
+    SELECT c.channel_id, c.reference, c.state, NULL::boolean, NULL::timestamptz FROM carillon.channels c
+    WHERE c.app_id = app
+    UNION ALL
+    SELECT s.channel_id, NULL, 'unknown', s.is_ours, s.first_seen_at FROM carillon.unknown_channels s
+    WHERE s.app_id = app
+    ORDER BY 2, 1;
+END
+$$;
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table.';

@@ -1,3 +1,5 @@
+-- Isolates apps from each other, with a role for each.
+
 -- It never waits long, because its lock blocks others.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
@@ -23,6 +25,17 @@ END
 $$;
 COMMENT ON FUNCTION carillon.enforce_isolation IS
     'Internal: enables or disables the policies, and the check of enqueue''s caller.';
+
+-- A carillon_tenant is limited to those of app_roles, unless it has the rights of the schema's owner, who may be a member to
+-- grant the role. The caller is the login, or the role that it has set, even within functions that run as their owner.
+CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
+            AND NOT pg_has_role(c.role, current_user, 'USAGE')
+        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
 
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

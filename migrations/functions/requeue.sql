@@ -47,38 +47,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';
 
--- All of a message that was split, by the id of any job or retry.
-CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH whole AS (
-        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
-        FROM carillon.messages_of(ARRAY[message_parts.id]) m
-        UNION
-        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
-        UNION
-        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
-        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
-        UNION
-        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
-        UNION
-        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
-    ), part AS (
-        SELECT w.app_id, w.id FROM whole w
-        UNION
-        SELECT r.app_id, r.message_id FROM whole w
-        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
-        UNION
-        SELECT u.app_id, u.message_id FROM whole w
-        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
-        UNION
-        SELECT f.app_id, f.message_id FROM whole w
-        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
-    )
-    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
-    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
-$$;
-COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
-
 -- A loose scan of their index.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,4 +1,4 @@
--- Device tokens, the feedback about them, and the watched tables, from which the feedback pass deletes too.
+-- Device tokens.
 
 -- The one definition: pairs of hex digits, 512 at most.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
@@ -167,67 +167,13 @@ COMMENT ON FUNCTION carillon.set_badge IS
     'Sets the number that badge_add adds to, for a device token or for all tokens of an owner. Sends nothing. Returns the '
     'number of registered tokens that were set.';
 
-CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
-    relation regclass, token_column name, updated_column name, app_column name
-) RETURNS carillon.refusal
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    kind "char";
-    found_type text;
-    target record;
-BEGIN
-    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = unfit_to_watch.relation;
-    IF kind IS NULL OR kind NOT IN ('r', 'p') THEN
-        RETURN carillon.refusal('relation', 'a table',
-            CASE WHEN kind IS NULL AND unfit_to_watch.relation IS NOT NULL THEN 'one that was dropped'
-                ELSE unfit_to_watch.relation::text END, 'For a view, name the table that it selects from.');
-    END IF;
-    FOR target IN SELECT * FROM (VALUES
-        ('token_column', unfit_to_watch.token_column, ARRAY['text', 'character varying'],
-            'the name of a column of type text or varchar', 'Tokens are compared as hex digits.'),
-        ('updated_column', unfit_to_watch.updated_column, ARRAY['timestamp with time zone'],
-            'the name of a column of type timestamptz',
-            'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
-                'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
-        ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
-            'the name of a column that holds the app''s name or id', 'Leave it out if all rows are of one app.')
-    ) v (argument, name, types, takes, hint) LOOP
-        CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
-        SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a
-        WHERE a.attrelid = unfit_to_watch.relation AND a.attname = target.name AND a.attnum > 0 AND NOT a.attisdropped;
-        IF found_type IS NULL THEN
-            RETURN carillon.refusal(target.argument, target.takes, coalesce(quote_literal(target.name)
-                || ', which ' || unfit_to_watch.relation || ' does not have', 'null'), coalesce((
-                    SELECT 'The columns are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
-                    WHERE a.attrelid = unfit_to_watch.relation AND a.attnum > 0 AND NOT a.attisdropped),
-                    'It has no columns.'), '42703');
-        ELSIF found_type <> ALL (target.types) THEN
-            RETURN carillon.refusal(target.argument, target.takes,
-                quote_literal(target.name) || ' of type ' || found_type, target.hint, '42804');
-        END IF;
-    END LOOP;
-    RETURN NULL;
-END
+-- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
+-- never all characters of base64.
+CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
+    SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
+        THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
 $$;
-COMMENT ON FUNCTION carillon.unfit_to_watch IS
-    'Internal: why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens; null: it can.';
-
--- Runs before each deletion, because tables change.
-CREATE OR REPLACE FUNCTION carillon.check_watched(
-    relation regclass, token_column name, updated_column name, app_column name
-) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
-BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
-        WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
-END
-$$;
-COMMENT ON FUNCTION carillon.check_watched IS
-    'Internal: refuses a watched table from which the feedback pass cannot delete, and returns the type of app_column.';
+COMMENT ON FUNCTION carillon.token_text IS
+    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';

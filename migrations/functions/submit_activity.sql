@@ -1,13 +1,4 @@
-CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN value::jsonb;
-EXCEPTION
-    WHEN data_exception OR program_limit_exceeded THEN
-        RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION carillon.parsed_jsonb IS 'Internal: a text as jsonb; null: it is not JSON, or has what jsonb cannot store.';
+-- Live Activities: what starts, updates and ends them.
 
 -- Apple takes an object here, and no plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)

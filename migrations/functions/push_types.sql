@@ -95,31 +95,3 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_kinds IS
     'Internal: the refusal of tokens that are registered with another kind than such a push is for; null: none is.';
-
--- The pattern matches strings whole and keeps them. Text that is too large to be sent stays as it is: it is refused anyway, and
--- the replacement would take seconds.
-CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
-        THEN value::pg_catalog.text
-        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
-$$;
-COMMENT ON FUNCTION carillon.compact IS 'Internal: jsonb as text without the blanks after colons and commas.';
-
-CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
-$$;
-COMMENT ON FUNCTION carillon.is_loud IS 'Internal: whether a payload has what a device shows or plays.';
-
-CREATE OR REPLACE FUNCTION carillon.is_silent(payload json) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT position('content-available' IN payload::text) > 0
-        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
-$$;
-COMMENT ON FUNCTION carillon.is_silent IS 'Internal: whether a payload is that of a background push.';
-
--- Longer lists are split, so that workers share them.
-CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';

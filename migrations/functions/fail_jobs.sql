@@ -155,3 +155,37 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
+
+-- Its tokens are unknown, so one failure stands for all. Its content is not kept, because it can never be sent.
+CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    whole carillon.job;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
+        attempt => m.attempt, claims => m.claims, origin => m.origin, broadcast_id => m.broadcast_id,
+        created_at => m.created_at)).* INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.own_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.end_messages(discard.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+            reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
+            attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION carillon.discard IS
+    'Internal: ends a message that is too large to be read, after splitting it ran out of memory.';

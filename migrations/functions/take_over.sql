@@ -68,6 +68,19 @@ $$;
 COMMENT ON FUNCTION carillon.recover IS
     'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 
+-- A loose scan from worker to worker.
+CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';
+
 -- The worker is dead if its heartbeat still has the count `beat`, judged by the monotonic clock of the caller. Its jobs return to
 -- the queue, and those of any worker without a row of workers; without `beat` only the latter. Its holds go with it.
 --
@@ -144,16 +157,3 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from those without a row of workers.';
-
--- A loose scan from worker to worker.
-CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH RECURSIVE holder AS (
-        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
-        UNION ALL
-        SELECT n.id FROM holder h, LATERAL (
-            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
-    )
-    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
-$$;
-COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';

@@ -115,8 +115,6 @@ $$;
 COMMENT ON FUNCTION carillon.message_of_json IS
     'Internal: the arguments of a message, from an object whose members are those of enqueue.';
 
--- MARK: Test pushes
-
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -218,62 +216,3 @@ COMMENT ON FUNCTION carillon.send_test IS
     'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the '
     'id of the message, and whether it is new: if a message had the same key within a day, it returns that id and enqueues '
     'nothing. Recorded in audit.';
-
-CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    target CONSTANT carillon.apps := carillon.app_to_change(app);
-    -- Each has 122 random bits.
-    token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-    refusal carillon.refusal;
-BEGIN
-    IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
-        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
-            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
-        PERFORM carillon.refuse(refusal);
-    END IF;
-    INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
-    PERFORM carillon.act_as(actor);
-    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
-    RETURN token;
-END
-$$;
-COMMENT ON FUNCTION carillon.make_api_token IS
-    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
-
-CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    target CONSTANT carillon.apps := carillon.app_to_change(app);
-BEGIN
-    DELETE FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = remove_api_token.name;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
-    RETURN true;
-END
-$$;
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused afterwards.';
-
--- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
-CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
-    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    m carillon.message_arguments;
-BEGIN
-    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
-    IF app IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema makes one with carillon.make_api_token.';
-    END IF;
-    m := carillon.message_of_json(app, message);
-    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
-END
-$$;
-COMMENT ON FUNCTION carillon.enqueue_with_token IS
-    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';

@@ -1,3 +1,22 @@
+-- Checks the arguments of a message.
+--
+-- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+
+CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
+        m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
+        m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
+$$;
+COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
+
+CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
+        'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
+$$;
+COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
+
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -71,21 +90,6 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: the refusal of an argument that becomes a header, or decides when and where a job waits; null: all are valid.';
-
-CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
-        m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
-        m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
-$$;
-COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
-
-CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
-        'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
-$$;
-COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
 
 CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -200,143 +204,72 @@ $$;
 COMMENT ON FUNCTION carillon.check_silence IS
     'Internal: the refusal of what a push of a silent type may not have; null: it has none of it.';
 
--- The push type of what publish stores is given beside the arguments: callers cannot name it.
-CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
+-- The push type is one for all: background if all of them are silent.
+CREATE OR REPLACE FUNCTION carillon.check_payloads(
+    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
-    made carillon.draft;
-    alert text;
-    sound text := to_json(m.sound);
-    checked record;
-    more text;
-    front text;
-    whole json;
-    silent boolean;
-    protocol text;
+    given text[] := m.payloads;
+    push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit
+    limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
+    wrong record;
 BEGIN
-    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
-    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
-    IF NOT FOUND THEN
-        made.refusal := carillon.unknown_app(m.app);
-        RETURN made;
+    IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
+            'Each of payloads is a whole payload.');
+    ELSIF array_ndims(given) > 1 THEN
+        refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
+    ELSIF cardinality(given) <> coalesce(cardinality(m.tokens), 0) THEN
+        refusal := carillon.refusal('payloads', format('one payload for each of the %s tokens',
+            coalesce(cardinality(m.tokens), 0)), cardinality(given)::text);
     END IF;
-    IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
-        made.refusal := carillon.refusal('push_type', 'one of ' || (
-            SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
-            quote_literal(m.push_type));
-        RETURN made;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
     END IF;
-    IF m.payloads IS NOT NULL THEN
-        checked := carillon.check_payloads(m, protocol);
-        made.refusal := checked.refusal;
-        made.payloads := checked.payloads;
-        silent := checked.is_silent;
-        IF (made.refusal).message IS NOT NULL THEN
-            RETURN made;
-        END IF;
-    ELSIF m.payload IS NULL THEN
-        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
-        -- Most messages need no closer check.
-        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
-            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
-            OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
-            OR position('{' IN sound) > 0
-        THEN
-            checked := carillon.check_parts(m, alert, sound);
-            alert := checked.alert;
-            sound := checked.sound;
-            more := checked.more;
-            made.refusal := checked.refusal;
-        END IF;
-        -- Compact, aps first, text unchanged.
-        made.payload := '{"aps":{' || concat_ws(',',
-            '"alert":' || alert,
-            -- The largest number stands for those to come.
-            '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
-            '"sound":' || sound,
-            CASE WHEN m.content_available THEN '"content-available":1' END,
-            CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
-            '"category":' || to_json(m.category),
-            '"thread-id":' || to_json(m.thread_id),
-            more) || CASE WHEN m.extra <> '{}'
-                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
-        IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
-            made.refusal := carillon.refusal('alert',
-                'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
-                'payload is given', NULL,
-                CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
-        END IF;
-        IF (made.refusal).message IS NOT NULL THEN
-            RETURN made;
-        END IF;
-        silent := m.content_available
-            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0;
-        IF m.aps IS NOT NULL THEN
-            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
-                m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
-                m.aps ->> 'sound') = 0;
-        END IF;
-    ELSIF carillon.has_parts(m) THEN
-        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
-            'Pass the whole payload or its parts, not both.');
-        RETURN made;
-    ELSE
-        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
-            ELSE m.payload END;
+    IF m.payloads_type = 'jsonb[]'::regtype THEN
+        given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+            ORDER BY g.place);
     END IF;
-    made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Before all else: a payload that is too large is neither parsed nor cut.
-    IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
-        made.refusal := carillon.refusal(
-            -- The largest part.
-            CASE WHEN m.payload IS NULL THEN (
-                SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
-                    ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
-                    ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
-                    ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
-                ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
-            CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
-                || carillon.payload_size(made.push_type, protocol),
-            CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
-        RETURN made;
+    SELECT g.place, octet_length(g.payload) AS bytes INTO wrong
+    FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+    WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := CASE WHEN wrong.bytes IS NULL
+            THEN carillon.refusal('payloads', 'a payload for each token', 'null at position ' || wrong.place)
+            ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type, protocol),
+                format('one of %s bytes at position %s', wrong.bytes, wrong.place), NULL, '54000') END;
+        RETURN;
     END IF;
-    IF m.payload IS NOT NULL THEN
-        whole := carillon.parsed(made.payload);
-        IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
-            made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
-                CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
-            RETURN made;
-        END IF;
-        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0 AND carillon.is_silent(whole) THEN
-            silent := true;
-            made.push_type := 'background';
-        END IF;
+    BEGIN
+        payloads := given::json[];
+    EXCEPTION
+        WHEN data_exception OR program_limit_exceeded THEN
+            NULL;  -- one of them, which is found below
+    END;
+    SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
+        SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
+        FROM unnest(given) WITH ORDINALITY AS u(payload, place)
+    ) AS g
+    WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := carillon.refusal('payloads', 'JSON objects',
+            format('%s at position %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
+            CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
+        RETURN;
     END IF;
-    IF m.push_type IS NOT NULL AND m.payloads IS NULL AND (carillon.rules_of(m.push_type)).is_silent THEN
-        made.refusal := carillon.check_silence(m, whole);
-        IF (made.refusal).message IS NOT NULL THEN
-            RETURN made;
-        END IF;
+    SELECT min(p.place) AS place INTO wrong FROM unnest(payloads) WITH ORDINALITY AS p(payload, place)
+    WHERE (carillon.rules_of(m.push_type)).is_silent AND carillon.is_loud(p.payload);
+    IF wrong.place IS NOT NULL THEN
+        refusal := carillon.refusal('payloads', 'aps without alert, badge and sound for push type ' || push_type,
+            'one with them at position ' || wrong.place,
+            'Leave them out, or leave push_type out: Apple may not deliver such a push.');
+        RETURN;
     END IF;
-    IF m.badge_add IS NOT NULL THEN
-        front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
-        made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
-        made.payload := front;
-    END IF;
-    -- Most calls give none of these.
-    IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
-        m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
-        OR octet_length(m.reference) > 16384
-    THEN
-        made.refusal := carillon.check_heading(m, made.push_type);
-        IF (made.refusal).message IS NOT NULL THEN
-            RETURN made;
-        END IF;
-        made.priority := coalesce(m.priority, (carillon.rules_of(made.push_type)).default_priority);
-        made.scheduled := CASE WHEN m.run_at > now() THEN true END;
-    END IF;
-    RETURN made;
+    is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL
+        AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
 END
 $$;
-COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';
+COMMENT ON FUNCTION carillon.check_payloads IS 'Internal: checks the payload for each token, and whether all of them are silent.';

@@ -1,37 +1,4 @@
--- It returns whether there may be more. A partition that is in use, or that a view needs, is left for later and does not block
--- others. For its locks see make_partitions().
-CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
-DECLARE
-    child text;
-    fault text;
-BEGIN
-    FOR child IN
-        SELECT p.name FROM carillon.partitions(parent) p
-        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
-    LOOP
-        BEGIN
-            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
-            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
-            EXECUTE format('DROP TABLE carillon.%I', child);
-            changed := 1;
-            more := true;
-            RETURN;
-        EXCEPTION
-            WHEN lock_not_available THEN
-                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
-            WHEN OTHERS THEN
-                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
-        END;
-    END LOOP;
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
-    END IF;
-    changed := 0;
-    more := false;
-END
-$$;
-COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
+-- Maintenance, which workers do every hour.
 
 -- It returns whether there are more. It skips locked rows.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)

@@ -87,51 +87,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.messages_of IS 'Internal: the messages that ids belong to, with their apps.';
 
--- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
--- never all characters of base64.
-CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
-    SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
-        THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
-$$;
-COMMENT ON FUNCTION carillon.token_text IS
-    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';
-
--- By its reference or id, of one app or of whichever has it. It returns what it refuses.
-CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
-LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
-DECLARE
-    target integer;
-    matches carillon.channels[];
-    mine CONSTANT integer[] := carillon.apps_of_caller();
-BEGIN
-    IF app IS NOT NULL THEN
-        target := (SELECT a.id FROM carillon.apps a
-            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
-        IF target IS NULL THEN
-            refusal := carillon.unknown_app(app);
-            RETURN;
-        END IF;
-    END IF;
-    -- A reference comes before another channel's id.
-    matches := ARRAY(SELECT c FROM carillon.channels c
-        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
-            AND (c.reference = channel OR c.channel_id = channel)
-        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
-    IF cardinality(matches) = 0 THEN
-        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
-            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
-    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
-        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
-    ELSE
-        known := matches[1];
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
-
 -- See end_unrecorded(). Callers ask once for each message, not for each of perhaps a million failures; MATERIALIZED makes the
 -- planner keep to that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
@@ -205,3 +160,35 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
 $$;
 COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';
+
+-- All of a message that was split, by the id of any job or retry.
+CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH whole AS (
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
+        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        UNION
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        UNION
+        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
+    ), part AS (
+        SELECT w.app_id, w.id FROM whole w
+        UNION
+        SELECT r.app_id, r.message_id FROM whole w
+        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
+        UNION
+        SELECT u.app_id, u.message_id FROM whole w
+        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
+        UNION
+        SELECT f.app_id, f.message_id FROM whole w
+        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+    )
+    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+$$;
+COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';

@@ -1,0 +1,107 @@
+-- What people have changed: functions and triggers write the table audit, in the transaction of the change.
+
+-- Without a name it stays the one of SET carillon.actor, or the login.
+CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
+        nullif(current_setting('carillon.actor', true), ''), session_user), true)
+$$;
+COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes of this transaction.';
+
+-- A null is a value: the limit that was none before.
+CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
+    FROM jsonb_object_keys(before || after) AS k(key)
+    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
+$$;
+COMMENT ON FUNCTION carillon.replaced IS 'Internal: the members that have another value, and each value before.';
+
+-- Details that are null are left out. What replaced another value is kept with it: see replaced().
+CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    INSERT INTO carillon.audit (actor, source, action, app, details)
+    VALUES (coalesce(nullif(left(btrim(current_setting('carillon.actor', true)), 60), ''), session_user),
+        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
+        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
+$$;
+COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
+
+-- What programs do as well, and often, is recorded only if a person does it, whom act_as or SET carillon.actor has named.
+CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF current_setting('carillon.actor', true) <> '' THEN
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+            changed);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change that a person makes, and none of a program.';
+
+-- The rest is written by workers, or derived.
+CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
+        || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
+            'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
+$$;
+COMMENT ON FUNCTION carillon.app_record IS 'Internal: what audit records of an app.';
+
+-- What workers note there is no change.
+CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
+    after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
+    changed jsonb := carillon.replaced(before, after);
+    pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
+BEGIN
+    IF TG_OP <> 'UPDATE' THEN
+        SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
+        WHERE v.key <> 'name' AND v.value <> 'false';
+        PERFORM carillon.record_change(CASE TG_OP WHEN 'INSERT' THEN 'add app' ELSE 'remove app' END,
+            (before || after) ->> 'name', changed);
+        RETURN NULL;
+    END IF;
+    IF OLD.paused <> NEW.paused THEN
+        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name, '{}',
+            (SELECT jsonb_object_agg(v.key, v.value) FROM jsonb_each(changed) v WHERE v.key = ANY (pausing)));
+        changed := changed - pausing;
+    END IF;
+    IF changed <> '{}' THEN
+        PERFORM carillon.record_change('set app', NEW.name, '{}', changed);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.app_recorded IS 'Internal: records what was changed of an app, however it was changed.';
+CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
+EXECUTE FUNCTION carillon.app_recorded();
+
+-- Never what is in a credential: only which part was replaced.
+CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' OR (OLD.name, OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
+        IS DISTINCT FROM (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    THEN
+        PERFORM carillon.record_change(
+            CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
+            jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
+                'team_id', coalesce(NEW.team_id, OLD.team_id), 'replaced', (
+                    SELECT jsonb_agg(p.name) FROM (VALUES
+                        ('certificate', OLD.certificate IS DISTINCT FROM NEW.certificate),
+                        ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
+                        ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
+                    WHERE p.is_other AND TG_OP = 'UPDATE')),
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.replaced(
+                jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
+                jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a credential was added, replaced or removed.';
+CREATE OR REPLACE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
+EXECUTE FUNCTION carillon.certificate_recorded();

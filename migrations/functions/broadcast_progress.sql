@@ -1,0 +1,83 @@
+-- After the retention its id is unknown. If several apps have messages of that id, the caller must name one.
+CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
+    id bigint, app text DEFAULT NULL,
+    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
+    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
+    apps integer[];
+BEGIN
+    IF cardinality(chosen) = 1 AND EXISTS (
+        SELECT FROM carillon.broadcasts b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
+    THEN
+        apps := chosen;
+    ELSE
+        SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+            SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
+            UNION ALL
+            SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+            UNION ALL
+            SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+            WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+        ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    END IF;
+    IF apps IS NULL THEN
+        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
+        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
+    END IF;
+    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF apps IS NULL THEN
+        refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
+            'Workers delete results after --retention.', 'P0002');
+    ELSIF cardinality(apps) > 1 THEN
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
+            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            WHERE a.id = ANY (apps)));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    app_id := apps[1];
+    SELECT b.tokens, b.created_at INTO tokens, created_at
+    FROM carillon.broadcasts b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
+    IF FOUND THEN
+        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
+            coalesce(sum(r.cancelled), 0), max(r.finished_at)
+        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
+        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
+        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
+            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
+        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
+        remaining := tokens - sent - failed - expired - cancelled;
+    ELSE
+        -- One job, which has ended, has begun, or waits.
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
+        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
+        IF NOT FOUND THEN
+            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
+        END IF;
+        IF NOT FOUND THEN
+            SELECT 0, 0, 0, 0, p.token_count, p.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
+        END IF;
+        tokens := sent + failed + expired + cancelled + remaining;
+    END IF;
+    finished := remaining <= 0;
+    IF NOT finished THEN
+        finished_at := NULL;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.broadcast_progress IS
+    'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';

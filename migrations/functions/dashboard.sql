@@ -1,0 +1,164 @@
+-- What dashboards read.
+
+-- Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+END
+$$;
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
+
+-- It counts from the newest, because claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that
+-- are asked for; the settings keep to the order of the index, whatever the planner thinks of the limit.
+CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+#variable_conflict use_column
+DECLARE
+    depth bigint;
+BEGIN
+    SELECT count(*) INTO depth FROM (
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
+    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+END
+$$;
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
+
+-- Along the primary key: an app with few is found beside one with millions.
+CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) FROM (
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+$$;
+COMMENT ON FUNCTION carillon.scheduled_depth IS
+    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+
+-- Along the index by time.
+CREATE OR REPLACE FUNCTION carillon.next_due(
+    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
+    most integer DEFAULT 100, depth integer DEFAULT 5000
+) RETURNS TABLE (
+    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
+    last_reason text, reference text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
+        s.last_reason, s.reference
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    LEFT JOIN carillon.apps a ON a.id = s.app_id
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT most
+$$;
+COMMENT ON FUNCTION carillon.next_due IS
+    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+
+-- Of more than 10 apps up to 10,000 of a kind together. Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
+RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+    plan json;
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+BEGIN
+    FOR one IN
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+    LOOP
+        IF one.kind = 'device' THEN
+            -- Among the first of any kind: there may be millions of others before one.
+            SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
+            FROM (
+                SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
+                ORDER BY t.app_id, t.token LIMIT bound + 1) few;
+        ELSE
+            SELECT count(*) INTO tokens FROM (
+                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
+                LIMIT bound + 1) few;
+        END IF;
+        is_estimate := tokens > bound;
+        IF is_estimate THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
+                INTO plan;
+            tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        CONTINUE WHEN tokens = 0;
+        app := one.name;
+        kind := one.kind;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.token_counts IS
+    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
+    'estimated beyond.';
+
+CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
+$$;
+COMMENT ON FUNCTION carillon.feedback_schedule IS
+    'Returns when the next feedback pass of a worker is due, and how often there is one.';
+
+-- As a rule the newest, among the 5,000 tokens that expire last.
+CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
+    app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
+    message_id bigint, waiting integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, t.token,
+        CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
+            ELSE 'updated' END,
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+    FROM (
+        SELECT n.* FROM (
+            SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
+    JOIN carillon.apps a ON a.id = t.app_id
+    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS updates FROM (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+    ORDER BY t.expires_at DESC, a.name, t.token
+$$;
+COMMENT ON FUNCTION carillon.newest_activities IS
+    'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
+
+-- Payloads are about persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
+    state text, push_type text, topic text, token text, payload text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH target AS (SELECT a.id FROM carillon.apps a WHERE a.name = message_contents.app), kept AS (
+        (SELECT 'ready' AS state, m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t CROSS JOIN LATERAL carillon.filled_lanes(t.id) l
+        JOIN carillon.messages m ON m.app_id = l.app_id AND m.lane = l.lane AND m.id = message_contents.id LIMIT 1)
+        UNION ALL
+        (SELECT 'scheduled', s.tokens, s.payload, s.payloads, s.push_type, s.topic
+        FROM target t JOIN carillon.scheduled s ON s.app_id = t.id
+            AND (s.id = message_contents.id OR s.origin = message_contents.id) LIMIT 1)
+        UNION ALL
+        (SELECT 'in flight', j.tokens, j.payload, j.payloads, j.push_type, j.topic
+        FROM target t JOIN carillon.inflight i ON i.app_id = t.id CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
+        UNION ALL
+        (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t JOIN carillon.broadcasts b ON b.app_id = t.id AND b.id = message_contents.id
+        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
+        UNION ALL
+        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
+        FROM target t CROSS JOIN LATERAL carillon.failed_parts(t.id, message_contents.id, 1000) p
+        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
+        ORDER BY f.failed_at DESC LIMIT 1)
+    )
+    SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
+        coalesce(k.payloads[p.place], k.payload)::text
+    FROM (SELECT * FROM kept LIMIT 1) k,
+        generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
+$$;
+COMMENT ON FUNCTION carillon.message_contents IS
+    'Returns the payload of a message of this app while it is kept; of one with a payload for each device, the first three. No '
+    'role may call it: grant EXECUTE to the login of a dashboard that shows payloads.';

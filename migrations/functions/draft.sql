@@ -1,0 +1,140 @@
+-- The push type of what publish stores is given beside the arguments: callers cannot name it.
+CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    made carillon.draft;
+    alert text;
+    sound text := to_json(m.sound);
+    checked record;
+    more text;
+    front text;
+    whole json;
+    silent boolean;
+    protocol text;
+BEGIN
+    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
+    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    IF NOT FOUND THEN
+        made.refusal := carillon.unknown_app(m.app);
+        RETURN made;
+    END IF;
+    IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
+        made.refusal := carillon.refusal('push_type', 'one of ' || (
+            SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
+            quote_literal(m.push_type));
+        RETURN made;
+    END IF;
+    IF m.payloads IS NOT NULL THEN
+        checked := carillon.check_payloads(m, protocol);
+        made.refusal := checked.refusal;
+        made.payloads := checked.payloads;
+        silent := checked.is_silent;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    ELSIF m.payload IS NULL THEN
+        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
+        -- Most messages need no closer check.
+        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
+            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
+            OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
+            OR position('{' IN sound) > 0
+        THEN
+            checked := carillon.check_parts(m, alert, sound);
+            alert := checked.alert;
+            sound := checked.sound;
+            more := checked.more;
+            made.refusal := checked.refusal;
+        END IF;
+        -- Compact, aps first, text unchanged.
+        made.payload := '{"aps":{' || concat_ws(',',
+            '"alert":' || alert,
+            -- The largest number stands for those to come.
+            '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
+            '"sound":' || sound,
+            CASE WHEN m.content_available THEN '"content-available":1' END,
+            CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
+            '"category":' || to_json(m.category),
+            '"thread-id":' || to_json(m.thread_id),
+            more) || CASE WHEN m.extra <> '{}'
+                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
+        IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
+            made.refusal := carillon.refusal('alert',
+                'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
+                'payload is given', NULL,
+                CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
+        END IF;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        silent := m.content_available
+            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0;
+        IF m.aps IS NOT NULL THEN
+            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
+                m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
+                m.aps ->> 'sound') = 0;
+        END IF;
+    ELSIF carillon.has_parts(m) THEN
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
+            'Pass the whole payload or its parts, not both.');
+        RETURN made;
+    ELSE
+        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
+            ELSE m.payload END;
+    END IF;
+    made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
+    -- Before all else: a payload that is too large is neither parsed nor cut.
+    IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
+        made.refusal := carillon.refusal(
+            -- The largest part.
+            CASE WHEN m.payload IS NULL THEN (
+                SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
+                    ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
+                    ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
+                    ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
+                ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
+            CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
+                || carillon.payload_size(made.push_type, protocol),
+            CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
+        RETURN made;
+    END IF;
+    IF m.payload IS NOT NULL THEN
+        whole := carillon.parsed(made.payload);
+        IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
+            made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
+                CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
+            RETURN made;
+        END IF;
+        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0 AND carillon.is_silent(whole) THEN
+            silent := true;
+            made.push_type := 'background';
+        END IF;
+    END IF;
+    IF m.push_type IS NOT NULL AND m.payloads IS NULL AND (carillon.rules_of(m.push_type)).is_silent THEN
+        made.refusal := carillon.check_silence(m, whole);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    END IF;
+    IF m.badge_add IS NOT NULL THEN
+        front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
+        made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
+        made.payload := front;
+    END IF;
+    -- Most calls give none of these.
+    IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
+        m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
+        OR octet_length(m.reference) > 16384
+    THEN
+        made.refusal := carillon.check_heading(m, made.push_type);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        made.priority := coalesce(m.priority, (carillon.rules_of(made.push_type)).default_priority);
+        made.scheduled := CASE WHEN m.run_at > now() THEN true END;
+    END IF;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';

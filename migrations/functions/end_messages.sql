@@ -1,0 +1,117 @@
+-- What has ended is recorded in results and unfinished, and failed content in failed_messages.
+
+-- Triggers that users have added to our tables may rely on it. Only functions for workers call this, just before they write.
+-- Functions that run as their owner keep search_path pinned: there the session belongs to an app, which could choose what plain
+-- names mean.
+--
+-- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in "public". So
+-- relations and functions are named with their schemas, and operators have operands of exactly their own types, for which
+-- PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
+CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
+
+-- Without settings, so that PostgreSQL puts its body in place of the calls.
+CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
+    attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
+    remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
+    apns_unique_ids jsonb DEFAULT NULL) RETURNS carillon.ending
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
+        last_status, last_reason, apns_unique_ids)::carillon.ending
+$$;
+COMMENT ON FUNCTION carillon.ending IS 'Internal: how pushes of one message ended, by the names of the fields.';
+
+-- A message of which these were all pushes gets its row of results. Others count them in unfinished, and get their row of results
+-- with none remaining. A message with pushes to come may meet the row of another message, because an app has used its id twice.
+-- It pins no search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.message_id, end_messages.app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+            e.created_at, end_messages.worker, e.last_status, e.last_reason, e.apns_unique_ids
+        FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
+        RETURN;
+    END IF;
+    -- In order of id, so that two workers with parts of the same messages cannot deadlock.
+    INSERT INTO carillon.unfinished AS u
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
+        last_reason, apns_unique_ids, created_at)
+    SELECT e.message_id, end_messages.app, pg_catalog.min(e.reference), pg_catalog.min(e.broadcast_id),
+        pg_catalog.sum(CASE WHEN e.remaining > 0 THEN e.remaining ELSE -(e.sent + e.failed + e.expired + e.cancelled) END),
+        pg_catalog.sum(e.sent), pg_catalog.sum(e.failed), pg_catalog.sum(e.expired), pg_catalog.sum(e.cancelled),
+        pg_catalog.max(e.attempts),
+        (pg_catalog.array_agg(e.last_status ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.last_reason ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.apns_unique_ids) FILTER (WHERE e.apns_unique_ids IS NOT NULL))[1],
+        coalesce(pg_catalog.min(e.created_at), pg_catalog.now())
+    FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL GROUP BY e.message_id ORDER BY e.message_id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET
+        remaining = u.remaining + excluded.remaining, sent = u.sent + excluded.sent, failed = u.failed + excluded.failed,
+        expired = u.expired + excluded.expired, cancelled = u.cancelled + excluded.cancelled,
+        attempts = greatest(u.attempts, excluded.attempts),
+        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
+        last_reason = coalesce(excluded.last_reason, u.last_reason),
+        apns_unique_ids = CASE WHEN u.apns_unique_ids IS NULL THEN excluded.apns_unique_ids
+            ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
+    WITH finished AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = end_messages.app AND u.remaining <= 0
+            AND u.message_id = ANY (ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e))
+        RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
+    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
+        f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
+    FROM finished f;
+END
+$$;
+COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
+
+-- One row for a message and day, and of jobs with a payload for each token one row each time. It pins no search_path.
+CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT timestamptz :=
+        pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+BEGIN
+    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+        collapse_id, topic, reference, on_unknown)
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
+    FROM pg_catalog.unnest(jobs) AS j
+    WHERE j.payloads IS NULL AND NOT EXISTS (
+        SELECT FROM carillon.failed_messages k
+        WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
+    ON CONFLICT DO NOTHING;
+    IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
+        INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
+            expires_at, collapse_id, topic, reference, on_unknown)
+        SELECT coalesce(j.origin, j.id), keep_failed.app, pg_catalog.min(j.lane),
+            pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
+            pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
+            pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
+            pg_catalog.min(j.on_unknown)
+        FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
+        WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
+        GROUP BY coalesce(j.origin, j.id)
+        -- Another worker, or an earlier call of this transaction, at the same time.
+        ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
+            tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
+            payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';

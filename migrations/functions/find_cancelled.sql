@@ -1,0 +1,87 @@
+-- Sorted by id, without waiting.
+CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH known AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+    ), locked AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+        ORDER BY u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
+    WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
+$$;
+COMMENT ON FUNCTION carillon.lock_unfinished IS
+    'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
+
+-- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here
+-- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
+-- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
+-- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
+-- are locked as `busy`. Runs as its owner: a row lock requires the right to update, which workers lack.
+CREATE OR REPLACE FUNCTION carillon.find_cancelled(
+    app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted bigint[];
+    known bigint[];
+    over bigint[];
+    held bigint[] := '{}';
+    alone bigint[] := messages;  -- messages of one job
+BEGIN
+    cancelled := '{}';
+    unsure := '{}';
+    busy := '{}';
+    IF array_remove(broadcasts, NULL) <> '{}' THEN
+        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
+        WITH locked AS MATERIALIZED (
+            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
+            JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            held := ARRAY(
+                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id
+                WHERE b.id <> ALL (known));
+        END IF;
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
+        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
+    END IF;
+    IF requeues AND cardinality(alone) > 0 THEN
+        BEGIN
+            -- If no cancel is running, this lock suffices.
+            LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                unsure := unsure || carillon.hold_off_cancels(app, alone);
+        END;
+    END IF;
+    -- Read last: it has every cancel that committed before.
+    IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
+        cancelled := cancelled || ARRAY(
+            SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
+            JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
+    END IF;
+    IF cardinality(cancelled) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(app, cancelled);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := cancelled;
+        END;
+    ELSIF cardinality(cancelled) > 0 THEN
+        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(cancelled || touched) AS t(id)) AS k
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_cancelled IS
+    'Internal: finds which messages of an app were cancelled, and for which that is not known yet, because they are being '
+    'cancelled.';

@@ -1,0 +1,62 @@
+-- The type carillon.job: a row of a queue, or of a claim.
+
+-- A field that is added to the type later is null in the jobs of older programs. Neither this function nor the next has settings,
+-- so that PostgreSQL puts their bodies in place of the calls.
+CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
+    push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    attempt smallint DEFAULT 1, claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+        attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+$$;
+COMMENT ON FUNCTION carillon.job IS 'Internal: a job, by the names of its fields.';
+
+-- A reason replaces the status too.
+CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
+        payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
+        priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
+        reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
+        claims => coalesce(claims, job.claims), origin => coalesce(origin, job.origin), broadcast_id => job.broadcast_id,
+        created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        last_reason => coalesce(last_reason, job.last_reason))
+$$;
+COMMENT ON FUNCTION carillon.changed IS 'Internal: the same job with other values in the named fields; null keeps a value.';
+
+CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    job.payloads := carillon.payloads_of(job, chosen);
+    job.tokens := chosen;
+    RETURN job;
+END
+$$;
+COMMENT ON FUNCTION carillon.narrowed IS 'Internal: the same job with some of its tokens.';
+
+-- Of a token that it names twice, in upper or lower case, the first counts, as when a claim is read.
+CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN job.payloads IS NOT NULL THEN ARRAY(
+        SELECT p.payload FROM unnest(chosen) WITH ORDINALITY AS c(token, place) LEFT JOIN (
+            SELECT DISTINCT ON (1) lower(coalesce(u.token, '') COLLATE "C") AS token, u.payload
+            FROM unnest(job.tokens, job.payloads) WITH ORDINALITY AS u(token, payload, place) ORDER BY 1, u.place
+        ) AS p ON p.token = lower(coalesce(c.token, '') COLLATE "C")
+        ORDER BY c.place) END;
+END
+$$;
+COMMENT ON FUNCTION carillon.payloads_of IS
+    'Internal: the payloads that a job has for these tokens; null: all tokens have its one payload.';
+
+-- Upper and lower case are the same, and null is the empty one.
+CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
+    FROM pg_catalog.unnest(tokens) AS t(token)
+$$;
+COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: how many different tokens there are.';

@@ -1,0 +1,55 @@
+-- That is an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic: most likely
+-- its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute,
+-- which earlier good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
+-- that another session is changing waits for the next call.
+CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    target record;
+    earlier integer;
+    since timestamptz;
+    tokens bigint;
+    topics bigint;
+    bad bigint;
+    pushes bigint;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
+        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
+        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+    LOOP
+        FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
+            since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
+                date_trunc('minute', target.closed_at));
+            SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
+            FROM carillon.activity t WHERE t.minute >= since AND t.app_id = target.id;
+            bad := tokens + topics;
+            IF since = date_trunc('minute', target.closed_at) THEN
+                bad := bad - target.closed_bad;
+                pushes := pushes - target.closed_pushes;
+            END IF;
+            EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
+        END LOOP;
+        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        app_id := target.id;
+        app := target.name;
+        reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
+            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
+            CASE WHEN topics > tokens
+                THEN format('because of their topic: the credential or the device tokens are probably not of %s',
+                    coalesce('the topic ' || target.topic, 'that topic'))
+                ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
+                    target.environment) END,
+            target.name);
+        PERFORM set_config('carillon.source', 'worker', true);
+        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
+        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.open_breakers IS
+    'Internal: pauses each of the apps whose pushes fail because of its environment or topic.';

@@ -1,0 +1,144 @@
+-- Jobs that fall due move from scheduled to messages.
+
+-- The rows stay in place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked,
+-- they stay due.
+CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.own_path();
+    UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) AND SQLSTATE <> '55P03' THEN
+            RAISE;
+        END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.put_off IS
+    'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
+
+CREATE OR REPLACE FUNCTION carillon.move_due(due tid[], cancelled tid[])
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    ready record;
+BEGIN
+    FOR ready IN
+        WITH taken AS (
+            DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
+            RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
+        )
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(carillon.job(id => t.id, lane => t.lane, tokens => t.tokens,
+                payload => t.payload, payloads => t.payloads, push_type => t.push_type, priority => t.priority,
+                expires_at => t.expires_at, collapse_id => t.collapse_id, topic => t.topic, reference => t.reference,
+                on_unknown => t.on_unknown, attempt => t.attempt, claims => t.claims, origin => t.origin,
+                broadcast_id => t.broadcast_id, created_at => t.created_at, last_status => t.last_status,
+                last_reason => t.last_reason) ORDER BY t.id) AS jobs,
+            array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
+        FROM taken t GROUP BY t.app_id, t.lane
+    LOOP
+        app_id := ready.app_id;
+        lane := ready.lane;
+        lowest := ready.lowest;
+        jobs := cardinality(ready.jobs);
+        IF ready.cancelled IS NULL THEN
+            PERFORM carillon.put_back(ready.app_id, ready.jobs);
+        ELSE
+            PERFORM carillon.restore(ready.app_id, ready.jobs, ready.cancelled, '{}');
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.move_due IS
+    'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
+
+-- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
+-- returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane: it is the place where the
+-- next call may begin.
+--
+-- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a lock. A job
+-- stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being cancelled. If an open
+-- transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest stays after several such locks.
+CREATE OR REPLACE FUNCTION carillon.promote(
+    most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
+)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
+DECLARE
+    most_locks CONSTANT integer := 8;
+    most_bytes CONSTANT integer := 67108864;
+    locks integer := 0;
+    one tid;
+    due tid[];
+    is_cut boolean;
+    cancelled tid[];
+    unsure tid[];
+    kept tid[];
+BEGIN
+    -- The clock was set back.
+    IF after > now() THEN
+        after := '-infinity';
+        after_id := -9223372036854775808;
+    END IF;
+    -- At least one row, and no more than an array can hold. Sizes are compressed ones, so a large row moves alone.
+    SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
+        bool_or(d.place > 1 AND d.total > most_bytes)
+    INTO due, is_cut FROM (
+        SELECT l.*, row_number() OVER w AS place,
+            sum(CASE WHEN l.size > 1048576 THEN most_bytes + 1::bigint ELSE l.size END) OVER w AS total FROM (
+            SELECT s.ctid, s.run_at, s.id, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) AS size
+            FROM carillon.scheduled s
+            WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+            ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+        ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
+    ) AS d;
+    -- Due rows that are left are behind the last one that was taken.
+    place := now();
+    place_id := 9223372036854775807;
+    IF due IS NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    IF cardinality(due) >= most OR is_cut THEN
+        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
+    END IF;
+    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
+    INTO cancelled, unsure, kept
+    FROM (
+        SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
+            array_agg(s.broadcast_id) AS broadcasts
+        FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
+    ) AS a, carillon.find_cancelled(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
+        unnest(a.due, a.messages) AS d(place, message)
+    WHERE o.cancelled || o.unsure <> '{}';
+    IF unsure IS NOT NULL THEN
+        PERFORM carillon.put_off(unsure);
+    END IF;
+    IF kept IS NOT NULL THEN
+        due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
+    END IF;
+    BEGIN
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, cancelled) m;
+    EXCEPTION
+        WHEN lock_not_available THEN
+            FOREACH one IN ARRAY due LOOP
+                EXIT WHEN locks >= most_locks;
+                BEGIN
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], cancelled) m;
+                EXCEPTION
+                    WHEN lock_not_available THEN
+                        locks := locks + 1;
+                END;
+            END LOOP;
+    END;
+    app_id := NULL;
+    lane := NULL;
+    lowest := NULL;
+    jobs := NULL;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';

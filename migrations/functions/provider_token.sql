@@ -1,0 +1,49 @@
+-- Null: the caller is to mint one with the time in `clock`, and to call again with it. If another worker was first, its token is
+-- returned. A token is replaced after fifty minutes, or sooner if APNs refused it as too old; never within twenty minutes or
+-- before rests_until. A token from the future was minted before the clock was set back.
+--
+-- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new one.
+CREATE OR REPLACE FUNCTION carillon.provider_token(
+    credential integer, since timestamptz, refused text, minted text, minted_at bigint,
+    OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    known carillon.provider_tokens;
+    age bigint;
+    rest bigint;
+BEGIN
+    IF minted IS NOT NULL THEN
+        -- One at a time: the next caller finds what this one wrote. The lock ends with the statement.
+        PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
+    ELSE
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since;
+    END IF;
+    clock := floor(extract(epoch FROM clock_timestamp()));
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = credential;
+    made_at := floor(extract(epoch FROM known.issued_at));
+    age := clock - made_at;
+    rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+    IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
+    THEN
+        -- The minted token took too long to arrive.
+        IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
+            RETURN;
+        END IF;
+        INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
+        VALUES (credential, minted, to_timestamp(minted_at))
+        ON CONFLICT (certificate_id) DO UPDATE
+        SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
+        known.jwt := minted;
+        made_at := minted_at;
+        age := clock - minted_at;
+    END IF;
+    token := known.jwt;
+    renews_in := greatest(3000 - age, rest, 1);
+END
+$$;
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: the provider token of a signing key, which workers share.';

@@ -1,0 +1,63 @@
+-- Errors for arguments.
+
+-- Control characters are escaped, so that the message stays one line.
+CREATE OR REPLACE FUNCTION carillon.refusal(
+    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
+) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
+            SELECT pg_catalog.string_agg(CASE
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
+                ELSE c.letter END, '' ORDER BY c.place)
+            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
+                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
+                WITH ORDINALITY AS c(letter, place)),
+            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
+        hint, argument, code)::carillon.refusal
+$$;
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument: what it takes, and what it got.';
+
+CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
+
+CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+            OPERATOR(pg_catalog.||) '.' FROM (
+                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
+                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
+        'There is no app yet. Add one with: carillon app add'), '42704')
+$$;
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
+
+-- For callers that refuse no other argument.
+CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
+BEGIN
+    IF id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    RETURN id;
+END
+$$;
+COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';

@@ -1,0 +1,29 @@
+CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target record;
+    checked record;
+    claim record;
+    released bigint := 0;
+BEGIN
+    FOR target IN
+        SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
+        WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+        ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        FOR claim IN
+            DELETE FROM carillon.inflight f
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+            RETURNING f.jobs
+        LOOP
+            released := released + carillon.restore(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
+    RETURN released;
+END
+$$;
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns how many jobs they had.';

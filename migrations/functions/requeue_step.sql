@@ -1,0 +1,107 @@
+-- Counting, requeueing and dismissing failures in steps, for people.
+
+-- In the order of time. Failures that one settlement wrote have one time and stay together.
+CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.failed_at FROM carillon.failures f
+    WHERE f.app_id = failures_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
+$$;
+COMMENT ON FUNCTION carillon.failures_end IS
+    'Internal: the time of the last of the next depth failures of an app; null: there are fewer.';
+
+CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target carillon.apps;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app;
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF after IS NULL OR until IS NULL THEN
+        refusal := carillon.refusal(CASE WHEN after IS NULL THEN 'after' ELSE 'until' END, 'a time', 'null');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    RETURN target;
+END
+$$;
+COMMENT ON FUNCTION carillon.failures_app IS
+    'Internal: the app whose failures are counted, requeued or dismissed, once the arguments are valid.';
+
+CREATE OR REPLACE FUNCTION carillon.count_failures(
+    app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
+    include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    last CONSTANT timestamptz := carillon.failures_end(target.id, after, until, depth);
+BEGIN
+    IF action = 'requeue' THEN
+        SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
+            after + interval '1 microsecond', coalesce(last, until), include_unknown, false);
+    ELSE
+        SELECT count(*) INTO pushes FROM carillon.failures f
+        WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
+            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    END IF;
+    is_all := last IS NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.count_failures IS
+    'Counts the failures of an app between two times that requeue_step or dismiss_step would take, among the first depth of '
+    'them; is_all: there are no more.';
+
+CREATE OR REPLACE FUNCTION carillon.requeue_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
+    actor text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+BEGIN
+    next := carillon.failures_end(target.id, after, until, depth);
+    pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
+        include_unknown, false);
+    IF pushes > 0 THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('requeue', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until),
+            'include_unknown', nullif(include_unknown, false)));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.requeue_step IS
+    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. '
+    'Returns their number, and the time to continue from; null: it is done. Recorded in audit.';
+
+-- Dismissed failures stay: they are only no longer shown as something to do.
+CREATE OR REPLACE FUNCTION carillon.dismiss_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, actor text DEFAULT NULL,
+    depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+BEGIN
+    next := carillon.failures_end(target.id, after, until, depth);
+    UPDATE carillon.failures f SET dismissed_at = now()
+    WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
+        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    GET DIAGNOSTICS pushes = ROW_COUNT;
+    IF pushes > 0 THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('dismiss', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until)));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.dismiss_step IS
+    'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
+    'requeues leave them out. Returns the same as requeue_step. Recorded in audit.';

@@ -1,0 +1,182 @@
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that are called.
+--
+-- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
+
+-- Longer lists are split, so that workers share them.
+CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';
+
+CREATE OR REPLACE FUNCTION carillon.store(
+    id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
+    broadcast_id bigint
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
+    each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
+BEGIN
+    IF made.scheduled THEN
+        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
+    ELSE
+        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
+
+-- Stores one job, or as many as the tokens need, and returns the id of the first. Null: there are no tokens, or another message
+-- holds the dedupe_key.
+--
+-- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without a list of
+-- forty types.
+CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    size CONSTANT integer := carillon.tokens_per_job();
+    made carillon.draft := carillon.draft(m);
+    refusal carillon.refusal := made.refusal;
+    wanted text;
+    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    cleaned record;
+    clean text[];
+    parts refcursor;
+    payloads json[];
+    part text[];
+    part_payloads json[];
+    first bigint;
+    job bigint;
+    holder bigint;
+    lane integer;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF everyone AND kind <> ALL (carillon.token_kinds()) THEN
+        refusal := carillon.check_kind(kind);
+    ELSIF everyone THEN
+        wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+        -- One snapshot, read along an index in parts, so that a part costs the same however many tokens there are: the primary
+        -- key for devices, one of their own for others. The planner expects no row of (expires_at > now()) IS NOT FALSE.
+        IF wanted = 'device' THEN
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        ELSE
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        END IF;
+        FETCH parts INTO part, part_payloads;
+        IF part IS NULL AND m.is_strict THEN
+            refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
+                ELSE '' END);
+        END IF;
+    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
+        clean := ARRAY[token];
+        payloads := made.payloads;
+    ELSE
+        cleaned := carillon.clean_tokens(m.tokens);
+        clean := cleaned.clean;
+        refusal := cleaned.refusal;
+        IF made.payloads IS NOT NULL THEN
+            payloads := ARRAY(
+                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
+                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
+        END IF;
+        IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
+            refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
+        END IF;
+    END IF;
+    -- Most calls name no push type.
+    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    ELSIF clean IS NULL AND part IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- A single push of the app does not wait behind a list of thousands.
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    -- Most calls end here.
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+        AND made.after_badge IS NULL
+    THEN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown)
+        RETURNING messages.id INTO first;
+        RETURN first;
+    END IF;
+    first := nextval('carillon.messages_id_seq');
+    IF m.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        IF holder IS DISTINCT FROM first THEN
+            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    IF made.after_badge IS NOT NULL AND NOT everyone THEN
+        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    END IF;
+    IF cardinality(clean) <= size THEN
+        PERFORM carillon.store(first, clean, payloads, m, made, lane, NULL);
+        RETURN first;
+    END IF;
+    IF NOT everyone THEN
+        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place),
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        FETCH parts INTO part, part_payloads;
+    END IF;
+    -- store() would copy them for each part: millions of tokens, thousands of times.
+    m.tokens := NULL;
+    m.payloads := NULL;
+    made.payloads := NULL;
+    WHILE part IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        IF made.after_badge IS NOT NULL AND everyone THEN
+            part_payloads := carillon.with_badges(made.app_id, part, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.store(job, part, part_payloads, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(part);
+        FETCH parts INTO part, part_payloads;
+    END LOOP;
+    CLOSE parts;
+    INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    RETURN first;
+END
+$$;
+COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';

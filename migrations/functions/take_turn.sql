@@ -1,0 +1,34 @@
+-- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay within the
+-- rate of their second. An unused turn is lost.
+CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    takes interval;
+    begins timestamptz;
+    moment timestamptz;
+BEGIN
+    SELECT make_interval(secs => pushes / (0.9 * a.max_rate)) INTO takes FROM carillon.apps a
+    WHERE a.id = app AND a.max_rate IS NOT NULL;
+    IF takes IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- A crash may lose it: nothing is sent while the server starts.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
+    IF begins IS NULL THEN
+        INSERT INTO carillon.rates AS r (app_id, next_at) VALUES (app, clock_timestamp())
+        ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
+    END IF;
+    moment := clock_timestamp();
+    -- It is further ahead only after the clock was set back.
+    IF begins < moment OR begins > moment + interval '1 minute' THEN
+        begins := moment;
+    ELSIF begins > moment + interval '1 second' THEN
+        RETURN NULL;
+    END IF;
+    UPDATE carillon.rates SET next_at = begins + takes WHERE app_id = app;
+    RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
+END
+$$;
+COMMENT ON FUNCTION carillon.take_turn IS
+    'Internal: takes a turn for some pushes of an app, which are sent when it begins; returns the microseconds until then.';
