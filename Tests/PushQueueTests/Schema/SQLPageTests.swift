@@ -39,6 +39,18 @@ import Testing
         }
     }
 
+    @Test func `every function has a comment`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let silent = try await database.rows(
+                """
+                SELECT p.oid::regprocedure::text FROM pg_proc p
+                WHERE p.pronamespace = 'carillon'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL
+                """
+            )
+            #expect(silent == [])
+        }
+    }
+
     @Test func `sql.md names every role that the migrations create`() throws {
         let page = try Self.page.text
         let roles = try GeneratedPage("migrations/0001_schema.up.sql").text.matches(of: #/'(carillon_[a-z]+)'/#)
