@@ -208,7 +208,7 @@ ALTER TABLE carillon.unfinished SET (
 
 -- Messages that were split into several jobs. The id is that of the first job; the ids of all jobs lie between id and
 -- last_id, in one lane.
-CREATE TABLE carillon.broadcasts (
+CREATE TABLE carillon.split_messages (
     app_id       integer,
     id           bigint,
     last_id      bigint NOT NULL,
@@ -220,18 +220,18 @@ CREATE TABLE carillon.broadcasts (
     cancelled_at timestamptz,
     PRIMARY KEY (app_id, id)
 );
-CREATE INDEX broadcasts_by_id ON carillon.broadcasts (id);
-COMMENT ON TABLE carillon.broadcasts IS
+CREATE INDEX split_messages_by_id ON carillon.split_messages (id);
+COMMENT ON TABLE carillon.split_messages IS
     'The messages that were split into jobs: broadcasts, and those of more than 1,000 tokens.';
-COMMENT ON COLUMN carillon.broadcasts.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.broadcasts.id IS 'the id of the message, which is that of its first job';
-COMMENT ON COLUMN carillon.broadcasts.last_id IS 'the id of its last job';
-COMMENT ON COLUMN carillon.broadcasts.lane IS 'the lane of its jobs';
-COMMENT ON COLUMN carillon.broadcasts.jobs IS 'the number of its jobs';
-COMMENT ON COLUMN carillon.broadcasts.tokens IS 'how many pushes it has';
-COMMENT ON COLUMN carillon.broadcasts.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.broadcasts.created_at IS 'when it was enqueued';
-COMMENT ON COLUMN carillon.broadcasts.cancelled_at IS 'when it was cancelled; null: it was not';
+COMMENT ON COLUMN carillon.split_messages.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.split_messages.id IS 'the id of the message, which is that of its first job';
+COMMENT ON COLUMN carillon.split_messages.last_id IS 'the id of its last job';
+COMMENT ON COLUMN carillon.split_messages.lane IS 'the lane of its jobs';
+COMMENT ON COLUMN carillon.split_messages.jobs IS 'the number of its jobs';
+COMMENT ON COLUMN carillon.split_messages.tokens IS 'how many pushes it has';
+COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null: it was not';
 
 -- Messages that were cancelled while in flight: jobs of theirs that come back are not sent again.
 CREATE TABLE carillon.cancelled (

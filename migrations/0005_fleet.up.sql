@@ -56,7 +56,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('sum activity', 11), ('delete activity', 12), ('delete activity_sums', 13),
-    ('delete dedupe', 14), ('delete feedback', 15), ('delete broadcasts', 16), ('delete unknown_outcomes', 17),
+    ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
     ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
     ('delete audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';

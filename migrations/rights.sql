@@ -32,7 +32,7 @@ GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
-    carillon.broadcasts, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
+    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -61,7 +61,7 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.activity, carillon.activity_sums, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance,
+    carillon.feedback, carillon.activity, carillon.activity_sums, carillon.breakers, carillon.workers, carillon.split_messages, carillon.maintenance,
     carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;

@@ -60,8 +60,8 @@ struct WebAddresses {
         let due = try await id(
             "SELECT m.origin FROM carillon.messages m WHERE m.app_id = \(app) AND m.attempt > 1 ORDER BY m.id LIMIT 1"
         )
-        let underWay = try await id("SELECT max(b.id) FROM carillon.broadcasts b")
-        let broadcast = try await id("SELECT min(b.id) FROM carillon.broadcasts b")
+        let underWay = try await id("SELECT max(b.id) FROM carillon.split_messages b")
+        let broadcast = try await id("SELECT min(b.id) FROM carillon.split_messages b")
         let news = fill.newsName.replacing(" ", with: "%20")
         let small = fill.smallName.replacing(" ", with: "%20")
         return [

@@ -83,11 +83,11 @@ struct WebFill {
             FROM generate_series(\(Self.failureEvery), \(ended), \(Self.failureEvery)) id,
                 LATERAL (SELECT to_timestamp(\(start) + id * \(step)::float8) AS at) t
             WHERE id / \(Self.failureEvery) % 4 <> 0;
-            INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens, reference, created_at)
+            INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference, created_at)
             SELECT \(news), id, id + \(jobsPerBroadcast - 1), 2, \(jobsPerBroadcast), \(jobsPerBroadcast) * 1000, 'edition ' || id,
                 to_timestamp(\(start) + id * \(step)::float8)
             FROM generate_series(\(period), \(period * (Self.broadcasts - 1)), \(period)) id;
-            ANALYZE carillon.feedback; ANALYZE carillon.broadcasts
+            ANALYZE carillon.feedback; ANALYZE carillon.split_messages
             """
         )
     }

@@ -13,7 +13,7 @@ import Testing
             let failing = "SELECT count(*) FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
             let other = try await PostgresConnection.connect(queue.database.url, on: queue.loop, application: "other")
             // Maintenance forgets old broadcasts; nothing else that these messages need is locked.
-            try await other.script("BEGIN; LOCK TABLE carillon.broadcasts IN ACCESS EXCLUSIVE MODE")
+            try await other.script("BEGIN; LOCK TABLE carillon.split_messages IN ACCESS EXCLUSIVE MODE")
             let backend = RecordedBackend()
             let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
             let report = try await queue.running(worker) {
@@ -21,7 +21,7 @@ import Testing
                     try await queue.database.rows(
                         "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
                     )
-                        == [#"("delete broadcasts","canceling statement due to lock timeout")"#]
+                        == [#"("delete split_messages","canceling statement due to lock timeout")"#]
                 }
                 // It lives on for several leases, and sends what comes.
                 let before = try await queue.database.number(lease)

@@ -12,12 +12,12 @@ DECLARE
     apps integer[];
 BEGIN
     IF cardinality(chosen) = 1 AND EXISTS (
-        SELECT FROM carillon.broadcasts b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
+        SELECT FROM carillon.split_messages b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
     THEN
         apps := chosen;
     ELSE
         SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
-            SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
+            SELECT b.app_id FROM carillon.split_messages b WHERE b.id = broadcast_progress.id
             UNION ALL
             SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
             UNION ALL
@@ -45,7 +45,7 @@ BEGIN
     END IF;
     app_id := apps[1];
     SELECT b.tokens, b.created_at INTO tokens, created_at
-    FROM carillon.broadcasts b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
+    FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
     IF FOUND THEN
         SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
             coalesce(sum(r.cancelled), 0), max(r.finished_at)

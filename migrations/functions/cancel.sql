@@ -4,7 +4,7 @@
 -- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
 --
 -- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
--- app they lock first its advisory lock, then those of messages, cancelling, rows of broadcasts, rows of messages and
+-- app they lock first its advisory lock, then those of messages, cancelling, rows of split_messages, rows of messages and
 -- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
 -- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
 -- cancels any number of messages in one call.
@@ -129,8 +129,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remnants IS 'Internal: what is left of messages whose jobs were taken out of the queue.';
 
--- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, broadcasts has
--- cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
+-- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, split_messages
+-- has cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
 CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -201,11 +201,11 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
 
--- Their rows of broadcasts are locked, so jobs that return meanwhile go to scheduled.
+-- Their rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
 CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
-        SELECT m.id FROM carillon.broadcasts b CROSS JOIN LATERAL (
+        SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
         WHERE b.app_id = waiting_parts.app AND b.id = ANY (split)
@@ -219,8 +219,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
 
--- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of broadcasts, before
--- they return a job to the queue.
+-- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of split_messages,
+-- before they return a job to the queue.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -241,13 +241,13 @@ BEGIN
         SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
             coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS split
         FROM carillon.messages_of(message_ids) f
-        LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+        LEFT JOIN carillon.split_messages b ON b.app_id = f.app_id AND b.id = f.broadcast_id
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
     LOOP
         PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
-        PERFORM FROM carillon.broadcasts b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
+        PERFORM FROM carillon.split_messages b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
         ORDER BY b.id FOR UPDATE;
-        UPDATE carillon.broadcasts b SET cancelled_at = now()
+        UPDATE carillon.split_messages b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
             target.whole || carillon.waiting_parts(target.app_id, target.split), target.whole);

@@ -146,7 +146,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
         UNION ALL
         (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
-        FROM target t JOIN carillon.broadcasts b ON b.app_id = t.id AND b.id = message_contents.id
+        FROM target t JOIN carillon.split_messages b ON b.app_id = t.id AND b.id = message_contents.id
         JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
         UNION ALL
         (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic

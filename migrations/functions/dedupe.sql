@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RE
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
         AND sum(r.cancelled + r.expired) >= coalesce(
-            (SELECT b.tokens FROM carillon.broadcasts b
+            (SELECT b.tokens FROM carillon.split_messages b
             WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
         AND NOT bool_or(EXISTS (
             SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)

@@ -15,7 +15,7 @@ $$;
 COMMENT ON FUNCTION carillon.lock_unfinished IS
     'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
 
--- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here
+-- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of split_messages locked here
 -- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
 -- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
 -- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
@@ -39,13 +39,13 @@ BEGIN
         wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
         WITH locked AS MATERIALIZED (
             SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
-            JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+            JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
         )
         SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
         INTO known, over FROM locked l;
         IF cardinality(known) < cardinality(wanted) THEN
             held := ARRAY(
-                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id
+                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
                 WHERE b.id <> ALL (known));
         END IF;
         SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),

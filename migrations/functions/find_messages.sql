@@ -77,7 +77,7 @@ LANGUAGE sql STABLE AS $$
     SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
     WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
     UNION ALL
-    SELECT b.app_id, b.id, b.id FROM carillon.broadcasts b WHERE b.id = ANY (ids)
+    SELECT b.app_id, b.id, b.id FROM carillon.split_messages b WHERE b.id = ANY (ids)
     UNION ALL
     SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
     WHERE r.message_id = ANY (ids)
@@ -119,7 +119,7 @@ BEGIN
             UNION ALL
             SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
             UNION ALL
-            SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
+            SELECT b.app_id, b.id, b.reference FROM carillon.split_messages b
             UNION ALL
             SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
             UNION ALL

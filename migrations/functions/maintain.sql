@@ -30,7 +30,7 @@ DECLARE
                 WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
                 AND m.id = t.message_id)'
         -- Deleted after the results of its jobs.
-        WHEN 'broadcasts' THEN 't.created_at < $1
+        WHEN 'split_messages' THEN 't.created_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
             AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)

@@ -275,7 +275,7 @@ BEGIN
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
             -- By the primary key, however many messages the planner expects.
-            SELECT * FROM carillon.broadcasts s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
+            SELECT * FROM carillon.split_messages s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);

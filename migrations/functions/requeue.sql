@@ -42,7 +42,7 @@ LANGUAGE sql STABLE AS $$
                 SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
                 WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
             ) AS m
-            LEFT JOIN carillon.broadcasts b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
+            LEFT JOIN carillon.split_messages b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
 COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';

@@ -21,7 +21,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
         WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
         UNION
-        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT depth) b
+        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT depth) b
         WHERE b.reference = search_reference.reference
         UNION
         SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (

@@ -174,7 +174,7 @@ BEGIN
         FETCH parts INTO part, part_payloads;
     END LOOP;
     CLOSE parts;
-    INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, reference)
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
     VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
     RETURN first;
 END

@@ -169,7 +169,7 @@ BEGIN
             PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
             RETURN id;
         END IF;
-        SELECT b.last_id INTO last FROM carillon.broadcasts b WHERE b.app_id = app_id AND b.id = id;
+        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
         PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
             WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)

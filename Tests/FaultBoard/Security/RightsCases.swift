@@ -60,7 +60,8 @@ import Testing
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
-            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
+            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe",
+            "split_messages",
             "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit",
             "api_tokens",
         ],

@@ -76,7 +76,7 @@ import Testing
                 error?.message == #"argument "app" takes an app with registered tokens if strict is true, "#
                     + "got 'demo', which has none"
             )
-            #expect(try await database.value("SELECT count(*) FROM carillon.broadcasts") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.split_messages") == "0")
             try await Self.register(1, in: database)
             #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") != nil)
         }

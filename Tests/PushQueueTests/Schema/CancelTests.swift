@@ -232,7 +232,7 @@ import Testing
                     "(1003,t)"
                 ]
             )
-            #expect(try await database.value("SELECT cancelled_at IS NOT NULL FROM carillon.broadcasts") == "true")
+            #expect(try await database.value("SELECT cancelled_at IS NOT NULL FROM carillon.split_messages") == "true")
         }
     }
 

@@ -29,7 +29,7 @@ import Testing
                 #expect(try await database.rows("\(status)(\(id))") == ["(cancelled,2500,0)"])
                 #expect(
                     try await database.value(
-                        "SELECT cancelled_at IS NOT NULL FROM carillon.broadcasts WHERE id = \(id)"
+                        "SELECT cancelled_at IS NOT NULL FROM carillon.split_messages WHERE id = \(id)"
                     ) == "true"
                 )
                 #expect(try await database.value(asked) == "0")
@@ -68,7 +68,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 102, 1, 1, 3, 30);
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 102, 1, 1, 3, 30);
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
                 VALUES (100, 1, 100, 2), (101, 1, 100, 1), (500, 1, NULL, 3);
                 INSERT INTO carillon.messages (id, app_id, tokens, payload, attempt, origin, broadcast_id) VALUES
@@ -111,7 +111,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens)
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens)
                 SELECT i, i + 9, 1, 1, 10, 10000 FROM generate_series(1000, 6990, 10) i;
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
                 SELECT i, 1, i / 10 * 10, 1 FROM generate_series(1000, 6999) i;

@@ -162,7 +162,7 @@ import Testing
             let first = try #require(Int(id))
             if count <= 1000 {
                 #expect(jobs == ["(\(id),1000,)"])
-                #expect(try await database.rows("TABLE carillon.broadcasts").isEmpty)
+                #expect(try await database.rows("TABLE carillon.split_messages").isEmpty)
                 return
             }
             var left = count
@@ -181,9 +181,10 @@ import Testing
                 ) == "true"
             )
             #expect(
-                try await database.rows("SELECT id, last_id, app_id, lane, jobs, tokens FROM carillon.broadcasts") == [
-                    "(\(id),\(first + expected.count - 1),1,2,\(expected.count),\(count))"
-                ]
+                try await database.rows("SELECT id, last_id, app_id, lane, jobs, tokens FROM carillon.split_messages")
+                    == [
+                        "(\(id),\(first + expected.count - 1),1,2,\(expected.count),\(count))"
+                    ]
             )
         }
     }

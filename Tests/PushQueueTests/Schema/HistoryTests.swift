@@ -255,7 +255,7 @@ import Testing
                 INSERT INTO carillon.activity (minute, app_id, worker_id) VALUES (now() - interval '2 days', 1, 1), (now(), 1, 1);
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at, handled_at) VALUES
                     (1, 'aa', now(), now() - interval '8 days'), (1, 'bb', now(), now()), (1, 'cc', now(), NULL);
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, created_at) VALUES
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, created_at) VALUES
                     (1, 2, 1, 1, 2, 2000, now() - interval '8 days'), (3, 4, 1, 1, 2, 2000, now() - interval '8 days'),
                     (5, 6, 1, 1, 2, 2000, now());
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id) VALUES (3, 1, 3)
@@ -266,7 +266,7 @@ import Testing
             #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(new)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.activity") == "1")
             #expect(try await database.rows("SELECT token FROM carillon.feedback ORDER BY 1") == ["(bb)", "(cc)"])
-            #expect(try await database.rows("SELECT id FROM carillon.broadcasts ORDER BY 1") == ["(3)", "(5)"])
+            #expect(try await database.rows("SELECT id FROM carillon.split_messages ORDER BY 1") == ["(3)", "(5)"])
         }
     }
 
@@ -299,14 +299,14 @@ import Testing
                 """
             )
             try await database.session { holder in
-                try await holder.run("BEGIN; LOCK TABLE carillon.broadcasts")
+                try await holder.run("BEGIN; LOCK TABLE carillon.split_messages")
                 try await maintain(database)
                 try await holder.run("COMMIT")
             }
             #expect(
                 try await database.rows(Self.faults) == [
                     "(\"delete dedupe\",\"keep it\")",
-                    "(\"delete broadcasts\",\"canceling statement due to lock timeout\")",
+                    "(\"delete split_messages\",\"canceling statement due to lock timeout\")",
                 ]
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.cancelled") == "0")

@@ -58,7 +58,7 @@ import Testing
                 RESET ROLE;
                 INSERT INTO carillon.messages (id, app_id, tokens, payload, reference) VALUES
                     (300, 1, '{a5}', '{}', 'r'), (300, 2, '{b5}', '{}', 'r'), (301, 2, '{b6}', '{}', 'r');
-                INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens, reference)
+                INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference)
                 VALUES (2, 300, 310, 1, 11, 1100, 'r');
                 INSERT INTO carillon.unfinished (app_id, message_id, broadcast_id, remaining) VALUES (2, 305, 300, 1);
                 INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (300, 2, 'b7', 'x');

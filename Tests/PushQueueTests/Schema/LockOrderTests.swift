@@ -16,7 +16,7 @@ import Testing
 
     /// Broadcasts whose jobs wait, are scheduled and are in flight with dead workers.
     private static let setUp = """
-        INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens)
+        INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens)
         SELECT b * 1000, b * 1000 + 999, 1, 1, \(jobs), 1000000 FROM generate_series(1, 4) b;
         INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
         SELECT b * 1000 + j, 1, b * 1000, 1000000 FROM generate_series(1, 4) b, generate_series(1, \(jobs)) j
@@ -51,7 +51,7 @@ import Testing
     private static func cancel(_ round: Int) -> String {
         """
         SELECT carillon.cancel_broadcast(\((round % 4 + 1) * 1000));
-        UPDATE carillon.broadcasts SET cancelled_at = NULL WHERE id = \((round % 4 + 1) * 1000)
+        UPDATE carillon.split_messages SET cancelled_at = NULL WHERE id = \((round % 4 + 1) * 1000)
         """
     }
 

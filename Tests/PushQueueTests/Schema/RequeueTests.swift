@@ -143,7 +143,7 @@ import Testing
             // The result of 103 was refused, so failures are its only record. The id of another part is in between.
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 104, 1, 2, 4, 8);
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 104, 1, 2, 4, 8);
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed) VALUES
                     (100, 1, 100, 2, 0), (101, 1, 100, 1, 1), (104, 1, NULL, 0, 1);
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining, failed)
@@ -180,7 +180,7 @@ import Testing
                 INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
                 VALUES (103, 1, 1, '{"aps":{}}', 'alert', 'retry');
                 INSERT INTO carillon.cancelled (app_id, message_id) VALUES (1, 100);
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
                 VALUES (102, 102, 2, 1, 1, 1, now());
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id, failed, cancelled) VALUES
                     (100, 1, NULL, 3, 0), (102, 2, 102, 1, 0), (103, 1, NULL, 1, 1)

@@ -211,7 +211,7 @@ import Testing
             let job = { Self.held($0, "{aa,bb}", broadcast: "100") }
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
                 INSERT INTO carillon.messages (id, app_id, tokens, payload, broadcast_id) VALUES (100, 1, '{aa,bb}', '{}', 100);
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
                     (\(worker), 1, ARRAY[\(job(101))]), (999, 1, ARRAY[\(job(102)), \(Self.held(500, "{ff}"))]);
@@ -242,7 +242,7 @@ import Testing
             let worker = try await database.addWorker()
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
                 VALUES (\(worker), 1, ARRAY[\(Self.held(101, "{aa}", broadcast: "100"))])
                 """

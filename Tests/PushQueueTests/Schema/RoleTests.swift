@@ -12,7 +12,7 @@ import Testing
                 """
                 INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'aa');
                 INSERT INTO carillon.results (message_id, app_id, sent) VALUES (700, 1, 1);
-                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
+                INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
                 VALUES (800, 900, 1, 1, 3, 3, now());
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
                 VALUES (800, 1, '{aa}', '{}', 800, now());
@@ -125,7 +125,7 @@ import Testing
                 "INSERT INTO carillon.messages (app_id, tokens, payload, \($0)) VALUES (1, '{aa}', '{}', 7)"
             } + [
                 "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (500, 1, '{aa}', '{}', now())",
-                "INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (1, 9, 1, 1, 1, 1)",
+                "INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (1, 9, 1, 1, 1, 1)",
                 "INSERT INTO carillon.dedupe (app_id, key, message_id, until) VALUES (1, 'k', 1, now())",
                 "TABLE carillon.dedupe", "SELECT nextval('carillon.messages_id_seq')",
                 "SELECT setval('carillon.messages_id_seq', 1)",

@@ -160,7 +160,7 @@ import Testing
             try await database.run(Self.crowd)
             try await database.run(
                 """
-                INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens) VALUES (1, 1000001, 1000002, 1, 2, 2000);
+                INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens) VALUES (1, 1000001, 1000002, 1, 2, 2000);
                 INSERT INTO carillon.results (app_id, message_id, broadcast_id, sent) VALUES (1, 1000001, 1000001, 1000)
                 """
             )

@@ -128,7 +128,7 @@ import Testing
             try await database.run(
                 """
                 \(Self.apps)
-                INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens)
+                INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens)
                 SELECT app, 100, 101, 2, 2, 2 FROM generate_series(1, 2) app;
                 INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, broadcast_id)
                 SELECT 100 + n, app, 2, '{aa}', '{}', 100 FROM generate_series(1, 2) app, generate_series(0, 1) n;

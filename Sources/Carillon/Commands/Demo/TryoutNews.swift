@@ -25,7 +25,7 @@ struct TryoutNews {
             FROM carillon.results r
             WHERE r.app_id = n.app_id AND (r.message_id = n.id OR r.broadcast_id = n.id)) m
         LEFT JOIN carillon.apps a ON a.id = n.app_id
-        LEFT JOIN carillon.broadcasts b ON b.app_id = n.app_id AND b.id = n.id
+        LEFT JOIN carillon.split_messages b ON b.app_id = n.app_id AND b.id = n.id
         WHERE m.ended >= coalesce(b.tokens, 0)
         ORDER BY n.id LIMIT 100
         """

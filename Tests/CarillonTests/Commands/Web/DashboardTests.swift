@@ -233,7 +233,7 @@ import Testing
                 SELECT h.text, h.text, h.text, now() - interval '1 hour' FROM hostile h;
                 INSERT INTO carillon.holds (app_id, kind, reason)
                 SELECT a.id, 'connection', h.text FROM hostile h JOIN carillon.apps a ON a.name = h.text WHERE h.n % 2 = 1;
-                INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens, reference)
+                INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference)
                 SELECT a.id, 7000 + h.n, 7000 + h.n, 1, 1, 1, h.text FROM hostile h JOIN carillon.apps a ON a.name = h.text
                 """
             )

@@ -14,7 +14,7 @@ struct BroadcastsQuery {
             p.cancelled, p.remaining, p.finished_at, a.max_rate, extract(epoch FROM now() - b.created_at)::float8 AS elapsed
         FROM (
             SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs
-            FROM (SELECT * FROM carillon.broadcasts b ORDER BY b.id DESC LIMIT \(count)) b) b
+            FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT \(count)) b) b
         JOIN carillon.apps a ON a.id = b.app_id
         CROSS JOIN LATERAL carillon.broadcast_progress(b.id, a.name) p
         WHERE b.newer_jobs < \(jobs) ORDER BY b.id DESC
