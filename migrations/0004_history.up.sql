@@ -134,7 +134,7 @@ CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messa
 
 -- Counts by minute. Each worker writes them once a second and not in each settlement: while a long transaction keeps
 -- old versions of a row, a row that is updated that often becomes slow to find.
-CREATE TABLE carillon.activity (
+CREATE TABLE carillon.push_counts (
     minute     timestamptz,
     app_id     integer,
     worker_id  bigint,
@@ -146,24 +146,24 @@ CREATE TABLE carillon.activity (
     bad_topics bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, minute, worker_id)
 );
-ALTER TABLE carillon.activity SET (
+ALTER TABLE carillon.push_counts SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
 );
-COMMENT ON TABLE carillon.activity IS
+COMMENT ON TABLE carillon.push_counts IS
     'Counts of pushes by minute, app and worker. Each worker writes them once a second: the last second of a worker that '
     'was killed is missing here, but not in results.';
-COMMENT ON COLUMN carillon.activity.minute IS 'the minute in which they ended';
-COMMENT ON COLUMN carillon.activity.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity.worker_id IS 'the worker that sent them';
-COMMENT ON COLUMN carillon.activity.sent IS 'pushes that APNs answered with 200';
-COMMENT ON COLUMN carillon.activity.failed IS 'pushes that failed for good';
-COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
-COMMENT ON COLUMN carillon.activity.bad_tokens IS 'failed pushes with BadDeviceToken';
-COMMENT ON COLUMN carillon.activity.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
+COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which they ended';
+COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent them';
+COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another';
+COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'failed pushes with BadDeviceToken';
+COMMENT ON COLUMN carillon.push_counts.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
 
--- A day of many apps and workers is a million rows of activity; of these sums it is some thousands.
-CREATE TABLE carillon.activity_sums (
+-- A day of many apps and workers is a million rows of push_counts; of these sums it is some thousands.
+CREATE TABLE carillon.push_count_sums (
     start   timestamptz,
     app_id  integer,
     sent    bigint NOT NULL,
@@ -172,13 +172,13 @@ CREATE TABLE carillon.activity_sums (
     retried bigint NOT NULL,
     PRIMARY KEY (app_id, start)
 );
-COMMENT ON TABLE carillon.activity_sums IS
-    'Sums of activity by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
-COMMENT ON COLUMN carillon.activity_sums.start IS 'when the 20 minutes began';
-COMMENT ON COLUMN carillon.activity_sums.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_sums.sent IS 'pushes that APNs answered with 200';
-COMMENT ON COLUMN carillon.activity_sums.failed IS 'pushes that failed for good';
-COMMENT ON COLUMN carillon.activity_sums.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.activity_sums.retried IS 'attempts that were followed by another';
+COMMENT ON TABLE carillon.push_count_sums IS
+    'Sums of push_counts by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
+COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
+COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');

@@ -40,7 +40,7 @@ COMMENT ON COLUMN carillon.breakers.closed_bad IS
     'pushes that failed so in the minute of closed_at, which no longer count';
 COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
 
--- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums activity, and
+-- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
 -- deletes other old rows.
 
 -- The state of each step. A step is one transaction or several; one that fails does not stop the others.
@@ -55,7 +55,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
-    ('delete cancelled', 10), ('sum activity', 11), ('delete activity', 12), ('delete activity_sums', 13),
+    ('delete cancelled', 10), ('sum push_counts', 11), ('delete push_counts', 12), ('delete push_count_sums', 13),
     ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
     ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
     ('delete audit', 22);

@@ -38,7 +38,7 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.activity,
+    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.push_counts,
     carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
@@ -61,7 +61,7 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.activity, carillon.activity_sums, carillon.breakers, carillon.workers, carillon.split_messages, carillon.maintenance,
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers, carillon.split_messages, carillon.maintenance,
     carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;

@@ -250,14 +250,14 @@ struct WebFill {
                 created_at => created_at, last_status => last_status, last_reason => last_reason))
             FROM picked GROUP BY app_id, id / 200;
             CREATE FUNCTION pg_temp.activity(since timestamptz, until timestamptz) RETURNS void LANGUAGE sql AS $$
-                INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, retried)
+                INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, retried)
                 SELECT m, a.id, w.id, (random() * 1000)::int, (random() * 40)::int, (random() * 10)::int
                 FROM generate_series(date_trunc('minute', since), until, interval '1 minute') m, carillon.apps a,
                     (SELECT w.id FROM carillon.workers w ORDER BY w.id LIMIT 2) w
             $$;
             -- Maintenance was an hour ago.
             SELECT pg_temp.activity(now() - interval '1 day', now() - interval '61 minutes');
-            SELECT carillon.maintain_step('sum activity');
+            SELECT carillon.maintain_step('sum push_counts');
             SELECT pg_temp.activity(now() - interval '60 minutes', now());
             INSERT INTO carillon.unknown_outcomes (app_id, message_id)
             SELECT pg_temp.app_of(n), n FROM generate_series(1, \(rows / 1_000)) n;
@@ -268,7 +268,7 @@ struct WebFill {
             INSERT INTO carillon.audit (actor, source, action, app, details, at)
             SELECT 'anna', 'dashboard', 'set limits', 'bench ' || n % 100, '{"max_rate": 1000, "max_attempts": 10}', now() - n * interval '1 minute'
             FROM generate_series(1, 10000) n;
-            ANALYZE carillon.activity; ANALYZE carillon.activity_sums; ANALYZE carillon.inflight; ANALYZE carillon.apps; ANALYZE carillon.audit; ANALYZE carillon.workers
+            ANALYZE carillon.push_counts; ANALYZE carillon.push_count_sums; ANALYZE carillon.inflight; ANALYZE carillon.apps; ANALYZE carillon.audit; ANALYZE carillon.workers
             """
         )
     }

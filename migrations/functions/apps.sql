@@ -28,7 +28,7 @@ BEGIN
     IF OLD.paused AND NOT NEW.paused THEN
         NEW.paused_reason := NULL;
         UPDATE carillon.breakers b SET closed_at = now(), (closed_bad, closed_pushes) = (
-            SELECT coalesce(sum(t.bad_tokens + t.bad_topics), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.activity t
+            SELECT coalesce(sum(t.bad_tokens + t.bad_topics), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.push_counts t
             WHERE t.minute = date_trunc('minute', now()) AND t.app_id = NEW.id)
         WHERE b.app_id = NEW.id AND b.closed_at IS NULL;
     END IF;

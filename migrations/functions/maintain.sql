@@ -10,8 +10,8 @@ DECLARE
         WHEN 'failures_default' THEN 't.failed_at < $1'
         WHEN 'failed_messages_default' THEN 't.failed_at < $1'
         WHEN 'cancelled' THEN 't.cancelled_at < $1'
-        WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
-        WHEN 'activity_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
+        WHEN 'push_counts' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
         -- Tokens whose activity has ended.
@@ -49,18 +49,18 @@ $$;
 COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes some of the rows before the horizon.';
 
 -- A worker may write the counts of a minute a little late, so the last two sums of an app are made again; they never shrink,
--- because old activity is deleted.
-CREATE OR REPLACE FUNCTION carillon.sum_activity(OUT changed bigint, OUT more boolean)
+-- because old counts are deleted.
+CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     size CONSTANT interval := interval '20 minutes';
     until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
 BEGIN
-    INSERT INTO carillon.activity_sums AS s (start, app_id, sent, failed, expired, retried)
+    INSERT INTO carillon.push_count_sums AS s (start, app_id, sent, failed, expired, retried)
     SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
     FROM carillon.apps a CROSS JOIN LATERAL (
-        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.activity_sums s WHERE s.app_id = a.id
-    ) last JOIN carillon.activity t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.push_count_sums s WHERE s.app_id = a.id
+    ) last JOIN carillon.push_counts t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
     GROUP BY 1, 2
     ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
         failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
@@ -70,7 +70,7 @@ BEGIN
     more := false;
 END
 $$;
-COMMENT ON FUNCTION carillon.sum_activity IS 'Internal: makes the sums of activity that are missing.';
+COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: makes the sums of push_counts that are missing.';
 
 -- Returns how many partitions or rows it changed, whether there is more, and the error with its SQLSTATE. It does nothing while
 -- another session is at that step. Runs as its owner, because only the owner of a table can make or drop its partitions.
@@ -99,7 +99,7 @@ BEGIN
         ELSIF action = 'drop' THEN
             SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
         ELSIF action = 'sum' THEN
-            SELECT s.* INTO changed, more FROM carillon.sum_activity() AS s;
+            SELECT s.* INTO changed, more FROM carillon.sum_push_counts() AS s;
         ELSE
             SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
         END IF;
@@ -140,7 +140,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE carillon.maintain IS
-    'Creates and drops partitions, sums activity, and deletes what is older than the retention, as workers do every hour: '
+    'Creates and drops partitions, sums counts of pushes, and deletes what is older than the retention, as workers do every hour: '
     'for pg_cron.';
 
 -- Counted up to 1,000, and then the planner's estimate.

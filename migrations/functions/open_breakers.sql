@@ -23,7 +23,7 @@ BEGIN
             since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
                 date_trunc('minute', target.closed_at));
             SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
-            FROM carillon.activity t WHERE t.minute >= since AND t.app_id = target.id;
+            FROM carillon.push_counts t WHERE t.minute >= since AND t.app_id = target.id;
             bad := tokens + topics;
             IF since = date_trunc('minute', target.closed_at) THEN
                 bad := bad - target.closed_bad;

@@ -12,7 +12,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
         AND coalesce((
             SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
-                SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.activity t
+                SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.push_counts t
                 WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
                 GROUP BY t.minute) m), false)

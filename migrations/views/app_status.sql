@@ -29,7 +29,7 @@ LEFT JOIN LATERAL (
                 WHERE f.app_id = a.id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
                 ORDER BY f.failed_at DESC LIMIT 100) latest
             GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1) END AS failure_reason
-    FROM carillon.activity t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
+    FROM carillon.push_counts t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
     WHERE t.app_id = a.id AND t.minute > now() - interval '1 hour'
 ) counts ON true
 LEFT JOIN (

@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (
-    SELECT FROM carillon.activity t
+    SELECT FROM carillon.push_counts t
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';

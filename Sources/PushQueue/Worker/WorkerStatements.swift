@@ -167,7 +167,7 @@ package enum WorkerStatements {
     static let countActivity = Statement(
         "count_activity",
         """
-        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens, bad_topics)
+        INSERT INTO carillon.push_counts AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens, bad_topics)
         SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens, c.bad_topics
         FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
             AS c(app, sent, failed, expired, retried, bad_tokens, bad_topics)

@@ -38,7 +38,7 @@ import Testing
             // Its feedback is never applied, whenever a pass comes to it.
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.feedback") == failed)
             try await scene.client.run("UPDATE carillon.feedback SET seen_at = seen_at - interval '6 minutes'")
-            try await scene.client.run("UPDATE carillon.activity SET minute = minute - interval '6 minutes'")
+            try await scene.client.run("UPDATE carillon.push_counts SET minute = minute - interval '6 minutes'")
             try await scene.feedbackIsHandled(failed)
             #expect(try await scene.registered() == registered)
             // After the repair the rest is sent, and what failed can be requeued.
@@ -68,7 +68,7 @@ import Testing
                 """
                 UPDATE carillon.feedback SET seen_at = seen_at - interval '6 minutes',
                     unregistered_at = unregistered_at - interval '6 minutes';
-                UPDATE carillon.activity SET minute = minute - interval '6 minutes'
+                UPDATE carillon.push_counts SET minute = minute - interval '6 minutes'
                 """
             )
             #expect(try await scene.registered().count == 50)

@@ -35,7 +35,7 @@ import Testing
     /// How many pushes each worker has sent, by its own count.
     private func shares(of scene: Scene) async throws -> [Int64: Int] {
         let rows = try await scene.client.query(
-            "SELECT a.worker_id, sum(a.sent)::int8 FROM carillon.activity a GROUP BY a.worker_id"
+            "SELECT a.worker_id, sum(a.sent)::int8 FROM carillon.push_counts a GROUP BY a.worker_id"
         ) { rows in try rows.indices.map { (try rows.int64($0, 0), Int(try rows.int64($0, 1))) } }
         return Dictionary(uniqueKeysWithValues: rows)
     }

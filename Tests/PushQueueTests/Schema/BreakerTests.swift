@@ -8,7 +8,7 @@ import Testing
     private static func count(bad: Int, sent: Int, minutesAgo: Int = 0, in database: TestDatabase) async throws {
         try await database.run(
             """
-            INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, bad_tokens)
+            INSERT INTO carillon.push_counts AS a (minute, app_id, worker_id, sent, failed, bad_tokens)
             VALUES (date_trunc('minute', now()) - interval '\(minutesAgo) minutes', 1, 7, \(sent), \(bad), \(bad))
             ON CONFLICT (minute, app_id, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
                 failed = a.failed + excluded.failed, bad_tokens = a.bad_tokens + excluded.bad_tokens
@@ -91,7 +91,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, bad_tokens, bad_topics)
+                INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, bad_tokens, bad_topics)
                 VALUES (date_trunc('minute', now()), 1, 7, 40, 60, 11, 49);
                 UPDATE carillon.apps SET topic = 'com.example.other'
                 """

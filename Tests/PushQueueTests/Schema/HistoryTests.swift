@@ -252,7 +252,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s'), (1, 'new', 2, now() + interval '1 h');
-                INSERT INTO carillon.activity (minute, app_id, worker_id) VALUES (now() - interval '2 days', 1, 1), (now(), 1, 1);
+                INSERT INTO carillon.push_counts (minute, app_id, worker_id) VALUES (now() - interval '2 days', 1, 1), (now(), 1, 1);
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at, handled_at) VALUES
                     (1, 'aa', now(), now() - interval '8 days'), (1, 'bb', now(), now()), (1, 'cc', now(), NULL);
                 INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, created_at) VALUES
@@ -264,7 +264,7 @@ import Testing
             try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(new)"])
-            #expect(try await database.value("SELECT count(*) FROM carillon.activity") == "1")
+            #expect(try await database.value("SELECT count(*) FROM carillon.push_counts") == "1")
             #expect(try await database.rows("SELECT token FROM carillon.feedback ORDER BY 1") == ["(bb)", "(cc)"])
             #expect(try await database.rows("SELECT id FROM carillon.split_messages ORDER BY 1") == ["(3)", "(5)"])
         }

@@ -155,7 +155,7 @@ import Testing
                 "INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (1, 1, 'aa', 'x')",
                 "INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (1, 1, 1)",
                 "DELETE FROM carillon.unfinished",
-                "INSERT INTO carillon.activity (minute, app_id, worker_id, sent) VALUES (now(), 1, 1, 1)",
+                "INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) VALUES (now(), 1, 1, 1)",
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', now())",
                 "INSERT INTO carillon.provider_tokens VALUES (1, 'jwt', now())",
                 "SELECT carillon.provider_token(1, c.updated_at, NULL, 'jwt', extract(epoch FROM now())::bigint) "
@@ -196,7 +196,7 @@ import Testing
             [
                 "TABLE carillon.pending", "TABLE carillon.app_status", "TABLE carillon.results",
                 "TABLE carillon.failures",
-                "TABLE carillon.feedback", "TABLE carillon.activity", "TABLE carillon.activity_sums",
+                "TABLE carillon.feedback", "TABLE carillon.push_counts", "TABLE carillon.push_count_sums",
                 "TABLE carillon.workers",
                 "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
                 "TABLE carillon.schema_migrations",

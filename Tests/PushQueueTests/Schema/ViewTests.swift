@@ -35,7 +35,7 @@ import Testing
                     (1, 2, '{aa}', '{}', now() - interval '5 minutes'), (1, 0, '{aa}', '{}', now());
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, ARRAY[carillon.job(id => 1,
                     lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())]);
-                INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed) VALUES
+                INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed) VALUES
                     (date_trunc('minute', now()), 1, 1, 10, 1), (date_trunc('minute', now()), 1, 2, 5, 0),
                     (date_trunc('minute', now()) - interval '30 minutes', 1, 1, 100, 20),
                     (date_trunc('minute', now()) - interval '3 hours', 1, 1, 1000, 200);

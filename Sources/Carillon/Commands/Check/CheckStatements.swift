@@ -13,7 +13,7 @@ enum CheckStatements {
             ('messages', 'SELECT'), ('messages', 'INSERT'), ('messages', 'DELETE'), ('scheduled', 'SELECT'),
             ('scheduled', 'INSERT'), ('scheduled', 'DELETE'), ('inflight', 'SELECT'), ('inflight', 'INSERT'),
             ('inflight', 'DELETE'), ('workers', 'SELECT'), ('workers', 'INSERT'), ('workers', 'UPDATE'),
-            ('workers', 'DELETE'), ('unfinished', 'INSERT'), ('activity', 'INSERT'), ('activity', 'UPDATE'),
+            ('workers', 'DELETE'), ('unfinished', 'INSERT'), ('push_counts', 'INSERT'), ('push_counts', 'UPDATE'),
             ('fleet_tasks', 'UPDATE'), ('results', 'INSERT'), ('failures', 'INSERT'), ('feedback', 'INSERT'),
             ('feedback', 'UPDATE'), ('tokens', 'DELETE')
         ) AS n(relation, rights)

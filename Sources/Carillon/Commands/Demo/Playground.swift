@@ -60,7 +60,7 @@ struct Playground: Sendable {
                 ago BETWEEN 200 AND 230 AS is_outage, 0.85 + 0.3 * random() AS noise
             FROM generate_series(1, 1440) AS ago
         )
-        INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, retried)
+        INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, retried)
         SELECT d.minute, a.id, 0, d.sent, CASE WHEN d.ago > 60 THEN d.sent * 0.02 ELSE 0 END,
             CASE WHEN d.is_outage THEN d.sent * 4 ELSE d.sent * 0.01 END
         FROM (

@@ -90,7 +90,7 @@ import Testing
         try await Self.with { connection, _, url in
             try await connection.script(
                 """
-                INSERT INTO carillon.activity (minute, app_id, worker_id, failed, bad_tokens) VALUES (now(), 1, 1, 500, 500);
+                INSERT INTO carillon.push_counts (minute, app_id, worker_id, failed, bad_tokens) VALUES (now(), 1, 1, 500, 500);
                 SELECT * FROM carillon.open_breakers('{1,2}')
                 """
             )

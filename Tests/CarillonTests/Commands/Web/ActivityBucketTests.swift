@@ -17,7 +17,7 @@ import Testing
 
     private static let day = """
         INSERT INTO carillon.apps (name) VALUES ('other');
-        INSERT INTO carillon.activity (minute, app_id, worker_id, sent, failed, expired, retried)
+        INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, expired, retried)
         SELECT m, a, w, extract(minute FROM m) + a, w, a, 1
         FROM generate_series(date_trunc('minute', now()) - interval '1450 minutes', now(), interval '1 minute') m,
             generate_series(1, 2) a, generate_series(1, 3) w
@@ -32,10 +32,10 @@ import Testing
             try await shop.database.run(Self.day)
             try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
                 for path in ["/?over=day", "/apps/other?over=day"] {
-                    try await shop.database.run("DELETE FROM carillon.activity_sums")
+                    try await shop.database.run("DELETE FROM carillon.push_count_sums")
                     let before = try await read(client, path)
-                    try await shop.database.run("SELECT carillon.maintain_step('sum activity')")
-                    #expect(try await shop.database.number("SELECT count(*) FROM carillon.activity_sums") > 100)
+                    try await shop.database.run("SELECT carillon.maintain_step('sum push_counts')")
+                    #expect(try await shop.database.number("SELECT count(*) FROM carillon.push_count_sums") > 100)
                     let after = try await read(client, path)
                     #expect(before.over == "day" && (71...73).contains(before.activity.count))
                     // The clock may have begun another bucket meanwhile.

@@ -21,7 +21,7 @@ import Testing
         SELECT a.id, 'bb', 'live_activity', now() + interval '8 hours' FROM carillon.apps a;
         INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
         SELECT a.id, 'match ' || n, 0, 'failed', 'Apple refused it' FROM carillon.apps a, generate_series(1, 3) n;
-        INSERT INTO carillon.activity (minute, app_id, worker_id, sent)
+        INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent)
         SELECT date_trunc('minute', now()), a.id, 1, a.id FROM carillon.apps a
         """
 

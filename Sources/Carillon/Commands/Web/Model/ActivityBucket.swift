@@ -6,7 +6,7 @@ struct ActivityBucket: RowReadable, JSONConvertible {
     private static let minutes = statement(
         "web_minutes",
         """
-        SELECT t.minute AS start, t.sent, t.failed, t.expired, t.retried FROM carillon.activity t
+        SELECT t.minute AS start, t.sent, t.failed, t.expired, t.retried FROM carillon.push_counts t
         WHERE t.app_id = a.id AND t.minute >= span.start
         """
     )
@@ -14,12 +14,12 @@ struct ActivityBucket: RowReadable, JSONConvertible {
     private static let sums = statement(
         "web_sums",
         """
-        SELECT s.start, s.sent, s.failed, s.expired, s.retried FROM carillon.activity_sums s
+        SELECT s.start, s.sent, s.failed, s.expired, s.retried FROM carillon.push_count_sums s
         WHERE s.app_id = a.id AND s.start >= span.start
         UNION ALL
-        SELECT t.minute, t.sent, t.failed, t.expired, t.retried FROM carillon.activity t
+        SELECT t.minute, t.sent, t.failed, t.expired, t.retried FROM carillon.push_counts t
         WHERE t.app_id = a.id AND t.minute >= greatest(span.start, (
-            SELECT max(s.start) + interval '20 minutes' FROM carillon.activity_sums s WHERE s.app_id = a.id))
+            SELECT max(s.start) + interval '20 minutes' FROM carillon.push_count_sums s WHERE s.app_id = a.id))
         """
     )
 

@@ -13,7 +13,7 @@ struct WorkerRow: RowReadable, JSONConvertible {
             w.connections,
             (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims,
             (SELECT coalesce(sum(t.sent), 0)::int8 FROM carillon.apps a CROSS JOIN LATERAL (
-                SELECT t.sent FROM carillon.activity t WHERE t.app_id = a.id AND t.worker_id = w.id
+                SELECT t.sent FROM carillon.push_counts t WHERE t.app_id = a.id AND t.worker_id = w.id
                     AND t.minute >= date_trunc('minute', now()) - interval '1 minute') t) AS sent_last_minute
         FROM carillon.workers w ORDER BY w.id LIMIT 500
         """
