@@ -164,7 +164,7 @@ CREATE TABLE carillon.inflight (
     app_id      integer NOT NULL,
     jobs        carillon.job[] NOT NULL,
     claimed_at  timestamptz NOT NULL DEFAULT now(),
-    part        smallint NOT NULL DEFAULT 0,  -- how many parts were settled
+    settlements smallint NOT NULL DEFAULT 0,  -- how many settlements of it were written
     quarantined boolean NOT NULL DEFAULT false,
     PRIMARY KEY (app_id, id)
 );

@@ -39,7 +39,7 @@ import Testing
                 }
                 #expect(
                     try await queue.database.rows(
-                        "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
+                        "SELECT i.settlements, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
                     ).allSatisfy { $0.contains("51") }
                 )
                 #expect(try await queue.database.rows(results) == [])

@@ -87,7 +87,7 @@ COMMENT ON FUNCTION carillon.end_unrecorded IS
 
 -- The others stay in flight. 'unwritten': it is settled, and nothing could be recorded.
 CREATE OR REPLACE FUNCTION carillon.settle_refused(
-    app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
 ) RETURNS text
@@ -97,15 +97,15 @@ DECLARE
     refused carillon.job;
 BEGIN
     SELECT f.jobs INTO held FROM carillon.inflight f
-    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
     FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, part_number);
+        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
     IF cardinality(held) > 1 THEN
         UPDATE carillon.inflight f
-        SET part = f.part + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
         WHERE f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;

@@ -3,13 +3,13 @@
 
 -- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
 -- taken it over.
-CREATE OR REPLACE FUNCTION carillon.unsettled(app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.unsettled(app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
         OR EXISTS (
             SELECT FROM carillon.inflight f
             WHERE f.app_id = unsettled.app AND f.id = claim AND f.worker_id = unsettled.worker
-                AND f.claimed_at = claimed AND f.part > part_number)
+                AND f.claimed_at = claimed AND f.settlements > settlement_number)
         THEN 'before' ELSE 'lost' END
 $$;
 COMMENT ON FUNCTION carillon.unsettled IS 'Internal: why a claim was not there to be settled: before or lost.';
@@ -51,7 +51,7 @@ COMMENT ON FUNCTION carillon.unique_ids_of IS
 -- returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A job of which some
 -- tokens stay in flight keeps its id, and becomes a part of the message of that id.
 CREATE OR REPLACE FUNCTION carillon.settle(
-    app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
     part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
@@ -98,9 +98,9 @@ DECLARE
 BEGIN
     IF cardinality(kept) > 0 THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
         FOR UPDATE;
-        UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
+        UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
@@ -112,14 +112,14 @@ BEGIN
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
         RETURNING f.jobs INTO held;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number;
     END IF;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, part_number);
+        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)

@@ -12,7 +12,7 @@ enum SettleColumns {
         SettleColumn("claim") { $0.claim.id },
         SettleColumn("worker") { $0.worker },
         SettleColumn("claimed") { Timestamp($0.claim.claimedAt) },
-        SettleColumn("part_number") { $0.part },
+        SettleColumn("settlement_number") { $0.part },
     ]
 
     private static let ended = [

@@ -9,7 +9,7 @@ struct UnrecordedJob {
     static let statement = Statement(
         "settle_refused",
         """
-        SELECT carillon.settle_refused(app => $1, claim => $2, worker => $3, claimed => $4, part_number => $5, job => $6, \
+        SELECT carillon.settle_refused(app => $1, claim => $2, worker => $3, claimed => $4, settlement_number => $5, job => $6, \
         sent => $7, failed => $8, expired => $9, token => $10, status => $11, apns_id => $12)
         """
     )

@@ -74,7 +74,7 @@ import Testing
     ]
 
     private let inFlight = """
-        SELECT i.part, j.id, j.origin, j.tokens FROM carillon.inflight i, unnest(i.jobs) j ORDER BY j.id
+        SELECT i.settlements, j.id, j.origin, j.tokens FROM carillon.inflight i, unnest(i.jobs) j ORDER BY j.id
         """
     private let results = """
         SELECT r.message_id, r.reference, r.sent, r.failed, r.attempts FROM carillon.results r ORDER BY r.message_id

@@ -31,7 +31,7 @@ import Testing
     private static let work = [
         """
         SELECT carillon.settle(app => 1, claim => 1, worker => 1,
-            claimed => (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), part_number => 0::smallint,
+            claimed => (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), settlement_number => 0::smallint,
             ended => '{100}', ended_reference => '{r}', ended_broadcast => '{}', ended_sent => '{1}', ended_failed => '{0}',
             ended_expired => '{0}', ended_attempts => '{1}',
             part => '{102,190}', part_reference => '{}', part_broadcast => '{}', part_returned => '{1,0}',

@@ -178,7 +178,7 @@ extension Difference {
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
             m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.scheduled m
         UNION ALL
-        SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.part, f.quarantined,
+        SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.settlements, f.quarantined,
             (SELECT string_agg(format('%s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.lane,
                 (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
                 m.on_unknown, m.attempt, m.claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
