@@ -57,12 +57,12 @@ GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT SELECT ON carillon.audit TO carillon_reader;
 GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens, collapse_unknown, keep_unique_ids, created_at,
-    updated_at)
+    remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens,
+    collapse_unknown, keep_unique_ids, created_at, updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers, carillon.split_messages, carillon.maintenance,
-    carillon.channels, carillon.unknown_channels
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
+    carillon.workers, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -91,9 +91,9 @@ BEGIN
                 app_id apps_of_caller refusal unknown_app own_path record_of_person queue_depth scheduled_depth
                 take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job changed narrowed payloads_of keep_failed ending end_messages settle unsettled last_attempts unique_ids_of
-                settle_refused end_unrecorded is_transient fail_jobs discard shortened cut split
+                settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
-                release restore put_back place renumber free_ids put_off move_due promote
+                release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
                 run_watched reap_watched catch_up bad_token_is_dead dead_tokens reap_batch reap reap_all reapable

@@ -17,7 +17,7 @@ $$;
 COMMENT ON FUNCTION carillon.put_off IS
     'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
 
-CREATE OR REPLACE FUNCTION carillon.move_due(due tid[], cancelled tid[])
+CREATE OR REPLACE FUNCTION carillon.promote_due(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -42,15 +42,15 @@ BEGIN
         lowest := ready.lowest;
         jobs := cardinality(ready.jobs);
         IF ready.cancelled IS NULL THEN
-            PERFORM carillon.put_back(ready.app_id, ready.jobs);
+            PERFORM carillon.return_jobs(ready.app_id, ready.jobs);
         ELSE
-            PERFORM carillon.restore(ready.app_id, ready.jobs, ready.cancelled, '{}');
+            PERFORM carillon.return_uncancelled(ready.app_id, ready.jobs, ready.cancelled, '{}');
         END IF;
         RETURN NEXT;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.move_due IS
+COMMENT ON FUNCTION carillon.promote_due IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
 -- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
@@ -121,13 +121,13 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, cancelled) m;
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], cancelled) m;
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;

@@ -20,7 +20,7 @@ BEGIN
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
             RETURNING f.jobs
         LOOP
-            released := released + carillon.restore(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
+            released := released + carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
     RETURN released;

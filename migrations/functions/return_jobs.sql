@@ -115,7 +115,7 @@ COMMENT ON FUNCTION carillon.place IS
 
 -- No two have the same id. A job whose id is in use gets another. It pins no search_path, which would cost each call: see
 -- own_path().
-CREATE OR REPLACE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     is_new boolean := false;
@@ -133,7 +133,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.put_back IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
+COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 
 -- If PostgreSQL refuses to record that, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
@@ -154,7 +154,7 @@ $$;
 COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 
 -- No two have the same id.
-CREATE OR REPLACE FUNCTION carillon.restore(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
@@ -172,11 +172,11 @@ BEGIN
         -- Promotion checks again in a second.
         aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
-        PERFORM carillon.put_back(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
+        PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
-    PERFORM carillon.put_back(app, jobs);
+    PERFORM carillon.return_jobs(app, jobs);
     RETURN restored;
 END
 $$;
-COMMENT ON FUNCTION carillon.restore IS
+COMMENT ON FUNCTION carillon.return_uncancelled IS
     'Internal: returns jobs to the queue, except those that were cancelled; returns how many there were.';

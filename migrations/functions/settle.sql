@@ -3,7 +3,9 @@
 
 -- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
 -- taken it over.
-CREATE OR REPLACE FUNCTION carillon.unsettled(app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.unsettled(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
+) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
         OR EXISTS (
@@ -225,8 +227,8 @@ BEGIN
     END IF;
     IF has_again THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
-        PERFORM carillon.restore(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
-        PERFORM carillon.put_back(app, later, waits) WHERE later IS NOT NULL;
+        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
     END IF;
     RETURN 'written';
 END

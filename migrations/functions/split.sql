@@ -11,7 +11,7 @@ $$;
 COMMENT ON FUNCTION carillon.shortened IS
     'Internal: a text that is too long to be a token, shortened to its beginning and a hash.';
 
-CREATE OR REPLACE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
@@ -36,23 +36,23 @@ BEGIN
     ) AS t;
     IF whole.origin IS NULL THEN
         INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
-        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
+        VALUES (whole.id, split_job.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
             coalesce(whole.created_at, now()))
         ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
-        WHERE u.app_id = cut.app AND u.message_id = whole.origin;
+        WHERE u.app_id = split_job.app AND u.message_id = whole.origin;
     END IF;
     wanted := (cardinality(list) + size - 1) / size;
     BEGIN
         PERFORM carillon.own_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
             reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
-        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
+        SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
             whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
-            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
-            whole.last_reason
+            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at,
+            whole.last_status, whole.last_reason
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
@@ -65,7 +65,7 @@ BEGIN
             RAISE;
         END IF;
         -- Some may be stored one by one; the others fail.
-        pieces := carillon.restore(app, ARRAY(
+        pieces := carillon.return_uncancelled(app, ARRAY(
             SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
                 tokens => array_agg(t.token ORDER BY t.place),
                 payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
@@ -76,7 +76,7 @@ BEGIN
     RETURN pieces;
 END
 $$;
-COMMENT ON FUNCTION carillon.cut IS
+COMMENT ON FUNCTION carillon.split_job IS
     'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns how many.';
 
 CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
@@ -114,10 +114,10 @@ BEGIN
     IF cardinality(whole.tokens) = 0 THEN
         -- Large by its payloads, which have no tokens. A claim ends a message without tokens.
         whole.payloads := NULL;
-        PERFORM carillon.put_back(app, ARRAY[whole]);
+        PERFORM carillon.return_jobs(app, ARRAY[whole]);
         RETURN 1;
     END IF;
-    RETURN carillon.cut(app, whole, size);
+    RETURN carillon.split_job(app, whole, size);
 END
 $$;
 COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';

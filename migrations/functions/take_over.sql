@@ -53,12 +53,12 @@ BEGIN
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
         AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
     IF cardinality(chosen) > 0 THEN
-        PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
+        PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
     -- An app may have several jobs of one id: they are stored one after the other.
-    PERFORM carillon.restore(app, t.jobs, cancelled, unsure) FROM (
+    PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
         GROUP BY n.place ORDER BY n.place) AS t;

@@ -61,7 +61,7 @@ BEGIN
     END IF;
     -- Promotion finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN
-        PERFORM carillon.put_back(app, later, waits);
+        PERFORM carillon.return_jobs(app, later, waits);
     END IF;
 END
 $$;

@@ -117,7 +117,7 @@ import Testing
             try await database.run(
                 """
                 \(bar.keep(outOf: "carillon.scheduled"));
-                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")),
+                SELECT carillon.return_jobs(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")),
                     \(Self.held(102, "{ab}"))], '{60000,60000,120000}')
                 """
             )

@@ -153,7 +153,7 @@ import Testing
                 CREATE FUNCTION public.claimed() RETURNS trigger LANGUAGE plpgsql AS
                     'BEGIN DELETE FROM carillon.\(table) WHERE id = 100; RETURN NULL; END';
                 CREATE TRIGGER claimed AFTER INSERT ON carillon.\(table) EXECUTE FUNCTION public.claimed();
-                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}"))]\(waits))
+                SELECT carillon.return_jobs(1, ARRAY[\(Self.held(100, "{aa}"))]\(waits))
                 """
             )
             #expect(try await database.rows("SELECT tokens, origin FROM carillon.\(table)") == ["({aa},100)"])
@@ -166,7 +166,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (100, 1, '{00}', '{}', now());
-                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))], '{60000,120000}')
+                SELECT carillon.return_jobs(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))], '{60000,120000}')
                 """
             )
             #expect(
@@ -179,7 +179,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "SELECT carillon.release(1, '{1}')", "SELECT carillon.put_back(1, f.jobs, '{1000}') FROM carillon.inflight f",
+        "SELECT carillon.release(1, '{1}')",
+        "SELECT carillon.return_jobs(1, f.jobs, '{1000}') FROM carillon.inflight f",
     ])
     func `any number of inserted ids ahead of the sequence costs a few steps`(_ back: String) async throws {
         try await TestDatabase.withDemo { database async throws in
