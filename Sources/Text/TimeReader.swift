@@ -50,10 +50,10 @@ package struct TimeReader {
 
     private mutating func dateAndTime() -> Int64? {
         guard let year = digits(4), take(UInt8(ascii: "-")), let month = digits(2), take(UInt8(ascii: "-")),
-            let day = digits(2), year >= 1970, let day = CalendarDay(year, month, day)?.number
+            let day = digits(2), year >= 1970, (1...12).contains(month), (1...Self.days(of: month, year)).contains(day)
         else { return nil }
         guard take(UInt8(ascii: "T")) || take(UInt8(ascii: "t")) || take(UInt8(ascii: " ")) else {
-            return rest.isEmpty ? day * 86_400_000_000 : nil
+            return rest.isEmpty ? Self.days(year, month, day) * 86_400_000_000 : nil
         }
         guard let hour = digits(2), hour < 24, take(UInt8(ascii: ":")), let minute = digits(2), minute < 60 else {
             return nil
@@ -67,7 +67,7 @@ package struct TimeReader {
                 microseconds += part
             }
         }
-        let minutes = day * 1440 + hour * 60 + minute
+        let minutes = Self.days(year, month, day) * 1440 + hour * 60 + minute
         return minutes * 60_000_000 + microseconds
     }
 
@@ -118,4 +118,21 @@ package struct TimeReader {
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func days(of month: Int64, _ year: Int64) -> Int64 {
+        switch month {
+        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// The days from 1970 to a date of the Gregorian calendar. The year starts in March, so that the leap day is its
+    /// last day, and the days before a month are 30.6 times its number, rounded.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let years = month > 2 ? year : year - 1
+        let months = month > 2 ? month - 3 : month + 9
+        let leapDays = years / 4 - years / 100 + years / 400
+        return years * 365 + leapDays + (months * 306 + 5) / 10 + day - 719_469
+    }
 }
