@@ -76,6 +76,12 @@ let package = Package(
             swiftSettings: domain
         ),
         .target(
+            name: "CarillonSchema",
+            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonText"],
+            path: "Sources/Schema",
+            swiftSettings: domain
+        ),
+        .target(
             name: "CarillonPushQueue",
             dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres"],
             path: "Sources/PushQueue",
@@ -91,15 +97,25 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .target(
+            name: "CarillonDashboard",
+            dependencies: [
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonTLS",
+                "CarillonWeb",
+            ],
+            path: "Sources/Dashboard",
+            resources: [.embedInCode("Assets")],  // what pages load: the program carries it inside
+            swiftSettings: settings
+        ),
+
         // The programs.
         .executableTarget(
             name: "Carillon",
             dependencies: [
-                "ApplePush", "CarillonHTTP2", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
-                "ApplePushSimulator",
-                "CarillonText", "CarillonTLS", "CarillonWeb",
+                "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonIO", "CarillonPostgres",
+                "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "CarillonWeb",
             ],
-            resources: [.embedInCode("Commands/Web/Assets")],  // what pages load: the program carries it inside
             swiftSettings: settings
         ),
         .executableTarget(
@@ -157,11 +173,19 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "DashboardTests",
+            dependencies: [
+                "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPushQueue", "CarillonTLS", "CarillonWeb",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
-                "CarillonText", "CarillonTLS",
-                "CarillonWeb", "TestSupport",
+                "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres",
+                "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "CarillonWeb",
+                "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -174,7 +198,7 @@ let package = Package(
             name: "FaultBoard",
             dependencies: [
                 "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
-                "CarillonTLS", "TestSupport",
+                "CarillonTLS", "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),

@@ -22,6 +22,8 @@ package struct PostgresError: CodedError {
         case notInstalled
         /// A private cluster did not start.
         case clusterFailed
+        /// The statement has waited too long for its turn, and was not sent.
+        case busy
         case cancelled
     }
 

@@ -5,6 +5,14 @@
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
+    /// Overrides what a role or a database may set: a time-out would end a command half-way.
+    package static let unhurried: SessionSettings = [
+        "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
+        "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
+        // Compilation would cost more than the statements themselves.
+        "jit": "off",
+    ]
+
     package init(dictionaryLiteral elements: (String, String)...) { pairs = elements }
 
     private init(_ pairs: [(name: String, value: String)]) { self.pairs = pairs }

@@ -3,20 +3,12 @@ import CarillonPostgres
 
 /// A database connection for the duration of one command.
 enum DatabaseScope {
-    /// Overrides what a role or a database may set: a time-out would end a command half-way.
-    static let settings: SessionSettings = [
-        "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
-        "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
-        // Compilation would cost more than the statements themselves.
-        "jit": "off",
-    ]
-
     /// Where several hosts are given: one that accepts writes, unless the command only reads.
     static func with<R>(
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
         database: DatabaseSource? = nil,
-        settings: SessionSettings = settings,
+        settings: SessionSettings = .unhurried,
         _ body: (PostgresConnection, EventLoop) async throws -> R
     ) async throws -> R {
         try await LoopScope.with { loop in
@@ -32,7 +24,7 @@ enum DatabaseScope {
         on loop: EventLoop,
         to kind: ServerKind = .writable,
         database: DatabaseSource? = nil,
-        settings: SessionSettings = settings,
+        settings: SessionSettings = .unhurried,
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
         let database = database ?? invocation.settings.database
@@ -57,7 +49,7 @@ enum DatabaseScope {
         on loop: EventLoop,
         application: String,
         to kind: ServerKind = .any,
-        settings: SessionSettings = settings,
+        settings: SessionSettings = .unhurried,
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
         let connection = try await PostgresConnection.connect(

@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// The gauges of apps and history. They are read from the database when metrics are requested, at most as often as they
 /// change.
@@ -11,7 +12,7 @@ actor AppGauges {
 
     private static let lifetime = Duration.seconds(5)
     /// If a table is locked, metrics are served without these gauges.
-    private static let settings = DatabaseScope.settings.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
+    private static let settings = SessionSettings.unhurried.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
 
     private let database: DatabaseSource
     private let loop: EventLoop
@@ -57,7 +58,7 @@ actor AppGauges {
 
     private func ask() async throws -> Reading {
         let connection = try await connected()
-        let apps = try await AppStatus.all(on: connection)
+        let apps = try await AppStatus.all(from: connection)
         return Reading(apps: apps, maintenance: try await MaintenanceStatus(on: connection))
     }
 

@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPushQueue
+import CarillonSchema
 
 struct WorkerMetrics {
     let counters: WorkerCounters

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonWeb
 
 /// The options of one run, each from an argument, else a variable, else the table.
 ///

@@ -1,3 +1,5 @@
+import CarillonWeb
+
 /// The type of an option's value, and how it is parsed.
 enum ValueKind: Sendable {
     /// No value: the flag is present or not.

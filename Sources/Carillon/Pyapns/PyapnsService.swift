@@ -72,7 +72,7 @@ struct PyapnsService: Sendable {
 
 extension ServiceDatabase.Group {
     /// Clients wait for 20 seconds.
-    private static let settings = DatabaseScope.settings.with([
+    private static let settings = SessionSettings.unhurried.with([
         "lock_timeout": "5s", "statement_timeout": "15s", "carillon.source": "pyapns",
     ])
 
@@ -84,7 +84,7 @@ extension ServiceDatabase.Group {
 extension ServiceDatabase {
     /// The database of the service.
     static func pyapns(_ source: DatabaseSource, loop: EventLoop, log: Log) -> ServiceDatabase {
-        ServiceDatabase(source, application: "carillon pyapns", groups: [.small, .large], loop: loop, log: log)
+        ServiceDatabase(source, application: "carillon pyapns", groups: [.small, .large], loop: loop) { log.tell($0) }
     }
 }
 

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 extension XMLRPCFault {
     static let doubt = "It is unknown whether the call took effect: notifications may have been enqueued."

@@ -47,7 +47,7 @@ import Testing
                     shop.database.url + "&user=\(role)",
                     on: TestLoop.shared,
                     application: "test",
-                    settings: DatabaseScope.settings
+                    settings: SessionSettings.unhurried
                 )
                 let limits = Statement(
                     "limits",
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `the limits of a role that older servers do not have are lifted too`() {
         let limits: Set = ["statement_timeout", "lock_timeout", "transaction_timeout", "idle_session_timeout"]
-        let lifted = DatabaseScope.settings.known(to: 170_000).pairs.filter { $0.value == "0" }.map(\.name)
+        let lifted = SessionSettings.unhurried.known(to: 170_000).pairs.filter { $0.value == "0" }.map(\.name)
         #expect(limits.isSubset(of: lifted))
         for settings in [
             WorkerStatements.settings, WorkerStatements.lifelineSettings, WorkerStatements.detourSettings,

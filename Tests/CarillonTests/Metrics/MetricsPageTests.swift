@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
             )
             let worker = WorkerMetrics(
                 counters: Self.counters,
-                apps: try await AppStatus.all(on: database.connection),
+                apps: try await AppStatus.all(from: database.connection),
                 maintenance: try await MaintenanceStatus(on: database.connection)
             )
             var traffic = Traffic()

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonText
+import CarillonWeb
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonWeb
 import FoundationEssentials
 import Glibc
 import TestSupport

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonWeb
 import Glibc
 import TestSupport
 

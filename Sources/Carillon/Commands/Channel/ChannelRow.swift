@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 /// A row of `channels`, with the name of its app.

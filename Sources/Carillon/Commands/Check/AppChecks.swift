@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 /// Finds apps that are paused or held, and apps most of whose pushes fail.
@@ -7,7 +8,7 @@ struct AppChecks {
 
     func run() async -> [Finding] {
         do {
-            let apps = try await AppStatus.all(on: connection)
+            let apps = try await AppStatus.all(from: connection)
             return apps.compactMap(Self.finding) + apps.compactMap(Self.failing)
         } catch {
             return [.failed("app", error)]

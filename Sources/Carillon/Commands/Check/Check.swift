@@ -48,7 +48,7 @@ extension Command {
     private static func findings(_ invocation: Invocation, on database: DatabaseSetting) async -> [Finding] {
         do {
             // It reports who holds a lock, and does not wait for it.
-            let settings = DatabaseScope.settings.with(["lock_timeout": "2s"])
+            let settings = SessionSettings.unhurried.with(["lock_timeout": "2s"])
             return try await DatabaseScope.with(
                 invocation,
                 to: .any,

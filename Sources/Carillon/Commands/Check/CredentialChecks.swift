@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 /// Checks that each credential can be read, that its key fits, and how long it is valid.
 struct CredentialChecks {

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonText
 
 extension Command {
     static let credentialCheck = Command(

@@ -2,6 +2,7 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonText
+import CarillonWeb
 
 extension Command {
     static let demo = Command(

@@ -1,4 +1,5 @@
 import ApplePushSimulator
+import CarillonDashboard
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
@@ -98,21 +99,21 @@ struct Playground: Sendable {
                 isSilent: true,
                 console: console
             )
-            let database = WebDatabase(DatabaseSource(url), loop: loop, log: console.log)
-            let access = WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators))
-            let log = WebLog(console.log)
-            let dashboard = Dashboard(place: .only, database: database, access: access, log: log)
-            let server = DashboardServer(dashboards: [dashboard], access: access, loop: loop, log: log)
-                .server(at: address)
+            let dashboard = DashboardService(
+                databases: [DatabaseSetting(url)],
+                access: WebAccess(WebAccess.Rules(letsMachineChange: true, contents: .operators)),
+                at: address,
+                loop: loop,
+                log: console.log
+            )
             try await Cleanup.after({
-                server.stop()
-                await database.close()
+                await dashboard.stop()
                 await fleet.end()
             }) {
-                try server.start()
+                let here = try dashboard.start()
                 console.print(
                     """
-                    Open http://\(Address(host: address.host, port: server.port))/ in a browser. Two workers send for three apps, one of \
+                    Open http://\(here)/ in a browser. Two workers send for three apps, one of \
                     which lacks its credential, and a broadcast is under way. On the pages you can pause, limit, cancel, requeue and \
                     send test pushes. The counts of the day before are made up.
                     What the third app lacks is there: carillon app set weather --credential weather --database '\(url)'

@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 /// Prints what became of each message, once, as a line. Retries are in the log of the worker.
@@ -65,7 +66,7 @@ struct TryoutNews {
         while true {
             let news: [Ended] = try await connection.values(of: Self.ended, Parameters(PostgresArray(told)))
             for ended in news {
-                for message in try await MessageProgress.all(ended.id, of: ended.app, on: connection) {
+                for message in try await MessageProgress.all(ended.id, of: ended.app, from: connection) {
                     say(Self.line(message, ended.reasons))
                 }
             }

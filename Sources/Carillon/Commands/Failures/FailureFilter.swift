@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 
 /// Selects the failures that a command is about.
 struct FailureFilter {
@@ -28,7 +29,7 @@ struct FailureFilter {
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { try await AppStore(connection).require(name) }
         if let message = settings.countIfAny(.message),
-            try await MessageProgress.all(Int64(message), of: settings.text(.app), on: connection).isEmpty
+            try await MessageProgress.all(Int64(message), of: settings.text(.app), from: connection).isEmpty
         {
             throw MessageKey.unknown("\(message)")
         }

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonWeb
 
 /// Asks a worker for its health, over HTTP/1.
 struct HealthProbe {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -53,11 +54,11 @@ extension Command {
         _ connection: PostgresConnection
     ) async throws -> (Int64, [MessageProgress]) {
         // The id of a retry is gone with it.
-        let ids = Set(try await MessageProgress.all(id, of: app, on: connection).map(\.id))
+        let ids = Set(try await MessageProgress.all(id, of: app, from: connection).map(\.id))
         guard !ids.isEmpty else { throw MessageKey.unknown("\(id)", of: app) }
         let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }
         var messages: [MessageProgress] = []
-        for id in ids.sorted() { messages += try await MessageProgress.all(id, of: app, on: connection) }
+        for id in ids.sorted() { messages += try await MessageProgress.all(id, of: app, from: connection) }
         return (jobs, messages)
     }
 }

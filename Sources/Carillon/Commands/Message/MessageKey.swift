@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 
 /// The message that a command is about: an id, or the caller's own reference.
 struct MessageKey {

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPostgres
 import CarillonPushQueue
 import CarillonWeb
 

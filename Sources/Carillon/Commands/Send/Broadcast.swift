@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 extension Command {

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 
 /// The options of `send` and `broadcast` that describe the notification, and how they are passed to the SQL functions.
 enum MessageArguments {

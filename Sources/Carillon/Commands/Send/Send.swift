@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -21,7 +22,7 @@ extension Command {
             let wait = invocation.settings.duration(.wait)
             let limit = wait > .zero ? min(wait, .seconds(86_400)) : .seconds(10)
             let milliseconds = max(1, limit.nanoseconds / 1_000_000)
-            let settings = DatabaseScope.settings.with(["lock_timeout": "\(milliseconds)ms"])
+            let settings = SessionSettings.unhurried.with(["lock_timeout": "\(milliseconds)ms"])
             return try await DatabaseScope.with(invocation, settings: settings) { connection, loop in
                 try await Send(invocation: invocation, connection: connection, loop: loop).run()
             }
@@ -109,7 +110,7 @@ private struct Send {
         var pause = Duration.milliseconds(20)
         while true {
             let app = invocation.settings.text(.app)
-            guard let progress = try await MessageProgress.all(id, of: app, on: connection).first else {
+            guard let progress = try await MessageProgress.all(id, of: app, from: connection).first else {
                 throw CommandError(
                     .failed,
                     "Message \(id) is gone from the queue and from its history.",

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 struct StatusSnapshot: Sendable, JSONConvertible {
@@ -7,7 +8,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
 
     static func read(from connection: PostgresConnection) async throws -> StatusSnapshot {
         StatusSnapshot(
-            apps: try await AppStatus.all(on: connection),
+            apps: try await AppStatus.all(from: connection),
             workers: try await connection.values(of: WorkerStatus.statement)
         )
     }

@@ -1,3 +1,4 @@
+import CarillonDashboard
 import CarillonIO
 
 extension Command {

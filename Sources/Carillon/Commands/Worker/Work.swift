@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonDashboard
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue

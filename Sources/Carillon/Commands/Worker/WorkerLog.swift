@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 
 struct WorkerLog: Sendable {
     let log: Log

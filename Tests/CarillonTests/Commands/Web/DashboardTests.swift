@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Carillon
+@testable import CarillonDashboard
 
 /// The dashboard as a browser meets it, on a real database.
 @Suite struct DashboardTests {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Carillon
+@testable import CarillonDashboard
 
 /// One dashboard for several databases, by itself and in a worker.
 @Suite struct DatabasesTests {
@@ -17,7 +17,7 @@ import Testing
                     "INSERT INTO carillon.apps (name, topic, paused) VALUES ('news', 'com.example.news', true)"
                 )
                 let urls = [shop.database.url, other.url, "postgresql://127.0.0.1:1/none"]
-                let places = DatabasePlace.of(urls.map { DatabaseSetting($0) })
+                let places = DatabasePlace.of(urls)
                 try await body(urls.joined(separator: "\n"), shop, other, places.map { $0.path("/") })
             }
         }
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `each database has addresses of its own`() {
         let urls = ["postgresql://a/b.c", "postgresql://a.b/c", "postgresql://a/d"]
-        let paths = DatabasePlace.of(urls.map { DatabaseSetting($0) }).map { $0.path("/apps") }
+        let paths = DatabasePlace.of(urls).map { $0.path("/apps") }
         #expect(Set(paths).count == 3, "\(paths)")
     }
 

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import Carillon
+@testable import CarillonDashboard
 
 /// Failures by reason.
 @Suite struct FailureGroupTests {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Carillon
+@testable import CarillonDashboard
 
 /// Failures of a reason over time.
 @Suite struct FailureTrendTests {

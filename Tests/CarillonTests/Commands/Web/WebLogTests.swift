@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Carillon
+@testable import CarillonDashboard
 
 /// What the dashboard leaves in the log, of which a client can cause no flood.
 @Suite struct WebLogTests {

@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonWeb
 import Glibc
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonTLS
+import CarillonWeb
 import Glibc
 import TestSupport
 import Testing

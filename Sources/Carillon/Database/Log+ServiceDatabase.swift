@@ -1,0 +1,12 @@
+import CarillonPostgres
+
+extension Log {
+    /// What becomes of the database of a service.
+    func tell(_ event: ServiceDatabase.Event) {
+        switch event {
+        case .lost(let cause):
+            error("The database cannot be reached; requests fail until it is back.", ["error": "\(cause)"])
+        case .back: info("The database is back.")
+        }
+    }
+}

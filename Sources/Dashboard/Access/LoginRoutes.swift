@@ -1,0 +1,87 @@
+import CarillonWeb
+
+/// Giving the password, and ending a session.
+struct LoginRoutes: Sendable {
+    let access: WebAccess
+    let observer: DashboardConfiguration.Observer
+
+    var routes: [Route] {
+        guard access.takesPassword else { return [] }
+        return [
+            Route(.get, "/login") { request in
+                LoginRoutes.page(next: LoginRoutes.next(request.parameter("next")), complaint: nil, status: 200)
+            },
+            Route(.post, "/login") { request in logIn(request) },
+            Route(.post, "/logout") { request in
+                access.logOut(request)
+                return Response.redirect(to: Link.top("login")).adding(
+                    "Set-Cookie",
+                    WebAccess.cookie(nil, for: request)
+                )
+            },
+        ]
+    }
+
+    private func logIn(_ request: Request) -> Response {
+        let fields = FormFields.read(request.body) ?? []
+        let next = Self.next(fields.first { $0.name == "next" }?.value)
+        guard let password = fields.first(where: { $0.name == "password" })?.value else {
+            return Self.refusal(of: request, next, 400, "Give the password.")
+        }
+        let name = fields.first { $0.name == "name" }?.value.withoutBlanks.prefix(60)
+        switch access.logIn(with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
+        case .accepted(let id):
+            return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
+        case .wrong:
+            observer(.loginFailed(request))
+            return Self.refusal(of: request, next, 403, "The password is wrong.")
+        case .tooMany:
+            observer(.loginRefused(request))
+            return Self.refusal(of: request, next, 429, "There were too many attempts: wait a few seconds.")
+                .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")
+        }
+    }
+
+    private static func refusal(of request: Request, _ next: Link, _ status: Int, _ complaint: String) -> Response {
+        request.wantsJSON
+            ? ProblemDocument(status: status, detail: complaint).response
+            : page(next: next, complaint: complaint, status: status)
+    }
+
+    private static func next(_ text: String?) -> Link { text.flatMap { Link(sent: $0) } ?? Link.top() }
+
+    private static func page(next: Link, complaint: String?, status: Int) -> Response {
+        let page = HTML.document(language: "en") {
+            PageFrame.head(title: "Log in · Carillon")
+            HTML(.body, .class("login")) {
+                HTML(.main, Attribute(.id, "main")) {
+                    HTML(.h1) { "Carillon" }
+                    if let complaint { HTML(.p, .class("complaint"), Attribute(.role, "alert")) { complaint } }
+                    HTML(.form, .action(Link.top("login")), Attribute(.method, "post")) {
+                        HTML(.label, Attribute(.for, "name")) { "Your name, for the record of changes" }
+                        HTML(
+                            .input,
+                            Attribute(.id, "name"),
+                            Attribute(.name, "name"),
+                            Attribute(.maxlength, 60),
+                            Attribute(.autocomplete, "username")
+                        )
+                        HTML(.label, Attribute(.for, "password")) { "Password" }
+                        HTML(
+                            .input,
+                            Attribute(.id, "password"),
+                            Attribute(.type, "password"),
+                            Attribute(.name, "password"),
+                            Attribute(.autocomplete, "current-password"),
+                            Attribute(.required, isOn: true),
+                            Attribute(.autofocus, isOn: true)
+                        )
+                        HTML(.input, Attribute(.type, "hidden"), Attribute(.name, "next"), Attribute(.value, next.text))
+                        HTML(.button, Attribute(.type, "submit")) { "Log in" }
+                    }
+                }
+            }
+        }
+        return Response(page: page, status: status)
+    }
+}

@@ -1,0 +1,61 @@
+import CarillonWeb
+import Glibc
+
+/// A proxy that knows who its users are, and names each in a header.
+package struct ProxyTrust: Sendable {
+    /// Everybody.
+    static let anybody = "*"
+
+    /// The addresses that requests of the proxy come from.
+    let addresses: Set<String>
+    let header: String
+    /// The users that may change something.
+    let operators: Set<String>
+    /// The names that its clients ask for. A page that reached the proxy's machine by another name could send the header
+    /// itself. Without any, which is for a proxy on another machine, every name is answered.
+    let hosts: Set<String>
+
+    package init(addresses: Set<String>, header: String, operators: Set<String>, hosts: Set<String> = []) {
+        self.addresses = addresses
+        self.header = header
+        self.operators = operators
+        self.hosts = hosts
+    }
+
+    /// A numeric address as the server writes that of a client; nil: it is none.
+    package static func address(_ text: String) -> String? {
+        var bytes = in6_addr()
+        var written = [CChar](repeating: 0, count: 64)
+        guard let family = [AF_INET, AF_INET6].first(where: { inet_pton($0, text, &bytes) == 1 }),
+            inet_ntop(family, &bytes, &written, socklen_t(written.count)) != nil
+        else { return nil }
+        let address = String(decoding: written.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // An IPv4 address that comes over an IPv6 socket is written as IPv4.
+        let mapped = "::ffff:"
+        return address.hasPrefix(mapped) && address.contains(".") ? String(address.dropFirst(mapped.count)) : address
+    }
+
+    func isProxy(_ request: Request) -> Bool { request.peer.map(addresses.contains) ?? false }
+
+    func isAddressed(_ host: String?) -> Bool {
+        hosts.isEmpty || host.map { hosts.contains(HostName.of($0)) } ?? false
+    }
+
+    /// Whether a page of the dashboard sent the request. Some proxies leave out the port of the name that they pass on, so it is
+    /// not compared where the names are known.
+    func isOwn(_ origin: String, of request: Request) -> Bool {
+        guard hosts.isEmpty else { return HostName.of(origin: origin).map(hosts.contains) ?? false }
+        return ["Host", "X-Forwarded-Host"].contains { HostName.isOrigin(origin, of: request.header($0)) }
+    }
+
+    /// Nil: the proxy names nobody. A proxy that adds its header to one of the client leaves both, so of two neither is believed.
+    func user(of request: Request) -> String? {
+        guard !request.hasSeveral(header), let name = request.header(header), !name.isEmpty, name.utf8.count <= 255
+        else {
+            return nil
+        }
+        return name
+    }
+
+    func mayChange(_ user: String) -> Bool { operators.contains(user) || operators.contains(Self.anybody) }
+}

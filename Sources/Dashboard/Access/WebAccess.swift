@@ -1,0 +1,209 @@
+import CarillonIO
+package import CarillonTLS
+import CarillonText
+import CarillonWeb
+import Synchronization
+
+/// Who may read the dashboard, and who may change something.
+package final class WebAccess: Sendable {
+    package struct Rules: Sendable {
+        /// Lets a browser read; nil: whoever is on this machine may, if only this machine reaches the dashboard.
+        let password: DerivedPassword?
+        /// Lets a browser change something, too.
+        let operatorPassword: DerivedPassword?
+        let isOpenToOthers: Bool
+        /// Whoever is on this machine may change something.
+        let letsMachineChange: Bool
+        let contents: ContentRight
+        let proxy: ProxyTrust?
+
+        package init(
+            password: DerivedPassword? = nil,
+            operatorPassword: DerivedPassword? = nil,
+            isOpenToOthers: Bool = false,
+            letsMachineChange: Bool = false,
+            contents: ContentRight = .nobody,
+            proxy: ProxyTrust? = nil
+        ) {
+            self.password = password
+            self.operatorPassword = operatorPassword
+            self.isOpenToOthers = isOpenToOthers
+            self.letsMachineChange = letsMachineChange
+            self.contents = contents
+            self.proxy = proxy
+        }
+
+        var takesPassword: Bool { password != nil || operatorPassword != nil }
+        /// Without a session nothing is read.
+        var needsSession: Bool { password != nil || isOpenToOthers }
+    }
+
+    private struct State {
+        var sessions = SessionTable()
+        var attempts = AttemptLimit()
+    }
+
+    enum LogIn: Equatable {
+        /// The id of the new session.
+        case accepted(String)
+        case wrong
+        case tooMany
+    }
+
+    private static let sessionCookie = "carillon_session"
+    private static let visitorCookie = "carillon_visitor"
+
+    private let rules: Rules
+    private let state = Mutex(State())
+    /// Form tokens are made with it, so they end with this run.
+    private let secret = SystemRandom.bytes(32)
+
+    package init(_ rules: Rules) { self.rules = rules }
+
+    var takesPassword: Bool { rules.takesPassword }
+
+    /// Why a request is refused by its headers, whatever it asks for.
+    func refusal(of request: Request) -> Response? {
+        reason(against: request).map { ProblemDocument.refusal(of: request, 403, $0) }
+    }
+
+    /// A page of another site can make a browser send requests to an address that the browser reaches, under a name that the
+    /// site's owner has pointed at that address. Such a request has that name, and whatever headers the page gives it.
+    private func reason(against request: Request) -> String? {
+        let proxy = rules.proxy.flatMap { $0.isProxy(request) ? $0 : nil }
+        let host = request.header("Host")
+        if let proxy {
+            guard proxy.isAddressed(host) else {
+                let name = (host ?? "").prefix(255)
+                return "This dashboard is not called '\(name)'. The proxy must pass on the name that its clients ask "
+                    + "for, in the header Host, and --public-host must give that name."
+            }
+        } else if !rules.needsSession {
+            guard host.map({ HostName.isLocal(HostName.of($0)) }) ?? true else {
+                return rules.proxy != nil
+                    ? "Only requests of the trusted proxy, and requests to localhost or 127.0.0.1, are answered. This one comes from "
+                        + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+                    : "Without a password, only requests to localhost or 127.0.0.1 are answered."
+            }
+        }
+        guard request.method == "POST", let origin = request.header("Origin") else { return nil }
+        let isOwn =
+            if let proxy { proxy.isOwn(origin, of: request) } else { HostName.isOrigin(origin, of: host) }
+        return isOwn ? nil : "Forms of other sites are refused."
+    }
+
+    /// Nil: nothing may be read.
+    func viewer(of request: Request) -> Viewer? {
+        if let proxy = rules.proxy, proxy.isProxy(request) {
+            guard let user = proxy.user(of: request) else { return nil }
+            let formToken = digest("user", user)
+            return viewer(named: user, mayChange: proxy.mayChange(user), isOfProxy: true, formToken: formToken)
+        }
+        if let id = request.cookie(Self.sessionCookie),
+            let session = state.withLock({ $0.sessions.session(id, at: .now) })
+        {
+            var viewer = viewer(named: session.name, mayChange: session.mayChange, formToken: digest("session", id))
+            viewer.hasSession = true
+            viewer.canLogIn = !session.mayChange && rules.operatorPassword != nil
+            return viewer
+        }
+        guard !rules.needsSession else { return nil }
+        let known = request.cookie(Self.visitorCookie)
+        let visitor = known ?? Self.randomID()
+        let mayChange = rules.letsMachineChange
+        var viewer = viewer(named: nil, mayChange: mayChange, formToken: digest("visitor", visitor))
+        viewer.newCookie = known == nil && mayChange ? Self.visitorCookie(visitor, for: request) : nil
+        viewer.canLogIn = rules.takesPassword
+        return viewer
+    }
+
+    /// Why no password lets this request in; nil: one does.
+    func reasonAgainstLogin(of request: Request) -> String? {
+        guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
+        guard proxy.isProxy(request) else {
+            return "Only users that the trusted proxy names are let in. This request comes from "
+                + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+        }
+        return "Only users that the trusted proxy names are let in. "
+            + "It must name each in the header \(proxy.header), once."
+    }
+
+    private func viewer(named name: String?, mayChange: Bool, isOfProxy: Bool = false, formToken: String) -> Viewer {
+        let seesContents = rules.contents.isGiven(toOneWhoMayChange: mayChange)
+        let remedy = remedy(for: name, isOfProxy: isOfProxy)
+        return Viewer(
+            name: name,
+            mayChange: mayChange,
+            seesContents: seesContents,
+            wayToChange: remedy,
+            formToken: formToken
+        )
+    }
+
+    /// How one who may only read gets the right to change something.
+    private func remedy(for name: String?, isOfProxy: Bool) -> String {
+        if isOfProxy, let name {
+            return
+                "The trusted proxy names you '\(name)'. 'carillon web' lets only the users that --operator names "
+                + "change things."
+        }
+        if rules.operatorPassword != nil { return "Log in with the operators' password." }
+        return "Whoever starts 'carillon web' says who may: with --operator-password-file, "
+            + (rules.needsSession ? "" : "--local-changes, ") + "or --trusted-proxy and --operator."
+    }
+
+    /// Whether a form was made for this viewer.
+    func isForm(_ token: String?, of viewer: Viewer) -> Bool {
+        Digest.areSame(Array((token ?? "").utf8), Array(viewer.formToken.utf8))
+    }
+
+    /// Shows that this server wrote a text for this viewer.
+    func seal(_ text: String, for viewer: Viewer) -> String { digest("seal", viewer.formToken + ":" + text) }
+
+    /// - Parameter name: how the person wants to be named in the record of changes.
+    func logIn(with candidate: String, name: String? = nil, at now: MonotonicInstant = .now) -> LogIn {
+        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: now) }) else { return .tooMany }
+        let mayChange = rules.operatorPassword?.matches(candidate) ?? false
+        guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
+        let id = Self.randomID()
+        state.withLock { state in
+            state.attempts.succeeded()
+            state.sessions.add(id, name: name, mayChange: mayChange, at: now)
+        }
+        return .accepted(id)
+    }
+
+    func logOut(_ request: Request) {
+        guard let id = request.cookie(Self.sessionCookie) else { return }
+        state.withLock { $0.sessions.remove(id) }
+    }
+
+    // MARK: Cookies and tokens
+
+    /// The value of `Set-Cookie`; without an id it removes the cookie.
+    static func cookie(_ id: String?, for request: Request) -> String {
+        "\(sessionCookie)=\(id ?? "")"
+            + attributes(
+                for: request,
+                seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds
+            )
+    }
+
+    private static func visitorCookie(_ id: String, for request: Request) -> String {
+        "\(visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)
+    }
+
+    private static func attributes(for request: Request, seconds: Int64) -> String {
+        // A proxy that speaks TLS says so.
+        let isSecure = request.header("X-Forwarded-Proto")?.lowercased() == "https"
+        return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
+    }
+
+    private static func randomID() -> String { SystemRandom.bytes(32).hexadecimal }
+
+    /// Only this run can make it. Two digests, so that a longer text has none that can be computed from this one's.
+    private func digest(_ kind: String, _ text: String) -> String {
+        let inner = Digest.sha256((secret + Array("\(kind):\(text)".utf8)).span.bytes)
+        return Digest.sha256((secret + inner).span.bytes).hexadecimal
+    }
+}

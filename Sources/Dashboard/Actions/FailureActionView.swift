@@ -1,0 +1,75 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Asks before many failures are requeued or dismissed, and where it takes long, before each further part.
+struct FailureActionView: PageView {
+    struct Found: Sendable {
+        let pushes: Int64
+        /// There are no more than were looked at.
+        let isAll: Bool
+    }
+
+    let selection: FailureSelection
+    /// Nil: some were done already, and the rest is not counted.
+    let found: Found?
+    let soFar: Int64
+
+    var title: String { "\(selection.deed.verb) failures" }
+    var section: PageSection { .failures }
+    var refreshInterval: Int? { nil }
+
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
+        if let found, found.pushes == 0, found.isAll {
+            HTML(.p, .class("notice")) { nothing }
+        } else {
+            HTML(.p, .class("lead")) { question }
+            HTML(.p, .class("note")) { consequence }
+            ActionForm.html(
+                selection.link,
+                viewer,
+                hidden: [
+                    "app": selection.app, "reason": selection.reason, "after": String(selection.after),
+                    "until": String(selection.until), "so_far": String(soFar),
+                    "include_unknown": selection.includesUnknown ? "yes" : nil,
+                ]
+            ) {
+                ActionForm.button(found == nil ? "Go on" : selection.deed.verb, isDangerous: true)
+            }
+        }
+        HTML(.p) { HTML(.a, .href(selection.listLink)) { "Back to the failures" } }
+    }
+
+    private var question: String {
+        guard let found else {
+            let done = selection.deed == .requeue ? "requeued" : "dismissed"
+            return "\(Counted.text(soFar, "push was", "pushes were")) \(done). There are more pushes \(selection.text)."
+        }
+        let count = Counted.text(found.pushes, "push", "pushes")
+        return "\(selection.deed.verb) \(found.isAll ? "" : "more than ")\(count) \(selection.text)?"
+    }
+
+    private var consequence: String {
+        switch selection.deed {
+        case .requeue:
+            "Remove what made them fail first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
+                + "once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures are left out"
+                + (selection.includesUnknown
+                    ? ". A device that has received one of them receives it again."
+                    : ", and so are pushes that may have been delivered.")
+        case .dismiss:
+            "They stay recorded, but are shown only with 'dismissed too', and are not requeued with others."
+        }
+    }
+
+    private var nothing: String {
+        "No push \(selection.text) can be \(selection.deed == .requeue ? "requeued" : "dismissed")."
+    }
+
+    var json: JSONValue {
+        [
+            "app": selection.app, "reason": selection.reason, "after": Moment(selection.after),
+            "until": Moment(selection.until), "pushes": found?.pushes, "is_all": found?.isAll,
+        ]
+    }
+}

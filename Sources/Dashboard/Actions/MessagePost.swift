@@ -1,0 +1,134 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonTLS
+import CarillonText
+import CarillonWeb
+
+/// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is done once, however
+/// often it is sent.
+struct MessagePost: Sendable {
+    /// About 3,000 tokens.
+    static let bodyBytes = 256 * 1024
+    private static let keyBytes = 255
+
+    private static let statement = Statement(
+        "web_post_message",
+        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token(decode($1, 'hex'), $2::jsonb, $3) AS e"
+    )
+
+    let database: WebDatabase
+    let observer: DashboardConfiguration.Observer
+
+    private struct Problem: Error {
+        let status: Int
+        let detail: String
+        var hint: String?
+    }
+
+    func answer(_ request: Request) async -> Response {
+        do {
+            return try await post(request)
+        } catch {
+            return response(to: error, request)
+        }
+    }
+
+    private func post(_ request: Request) async throws -> Response {
+        for name in ["Authorization", "Idempotency-Key", "Content-Type"] where request.hasSeveral(name) {
+            throw Problem(status: 400, detail: "There are several headers \(name): send one.")
+        }
+        guard let token = Self.token(of: request) else {
+            throw Problem(
+                status: 401,
+                detail: "Send 'Authorization: Bearer TOKEN'.",
+                hint: "The owner of the schema makes a token with carillon.make_api_token."
+            )
+        }
+        let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        guard type == "application/json" else {
+            throw Problem(
+                status: 415,
+                detail: "The body must be JSON.",
+                hint: "Send 'Content-Type: application/json'."
+            )
+        }
+        guard !request.body.isEmpty else {
+            throw Problem(
+                status: 400,
+                detail: "The request has no body.",
+                hint: "Send a JSON object, and its length in Content-Length."
+            )
+        }
+        guard let body = String(validating: request.body, as: UTF8.self) else {
+            throw Problem(status: 400, detail: "The body is not valid UTF-8.")
+        }
+        let key = request.header("Idempotency-Key")
+        if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
+            throw Problem(
+                status: 400,
+                detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
+            )
+        }
+        // PostgreSQL may log the parameters of a statement. A request with the digest instead of the token is refused.
+        let digest = Digest.sha256(Array(token.utf8).span.bytes).hexadecimal
+        return try await database.change(Self.statement, Parameters(digest, body, key)) { rows in
+            let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
+            let isNew = try rows.bool(0, "is_new")
+            let link = Link("messages", String(id), query: ["app": app])
+            let answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
+            return Response(json: answer.text + "\n", status: isNew ? 201 : 200).adding("Location", link.text)
+        }
+    }
+
+    private static func token(of request: Request) -> String? {
+        guard let words = request.header("Authorization")?.split(separator: " ", maxSplits: 1), words.count == 2,
+            words[0].lowercased() == "bearer"
+        else { return nil }
+        return String(words[1])
+    }
+
+    private func response(to error: any Error, _ request: Request) -> Response {
+        let problem = problem(error, request)
+        let document = ProblemDocument(status: problem.status, detail: problem.detail, hint: problem.hint)
+        let response = document.response
+        return problem.status == 401 ? response.adding("WWW-Authenticate", "Bearer") : response
+    }
+
+    private func problem(_ error: any Error, _ request: Request) -> Problem {
+        if let problem = error as? Problem { return problem }
+        if let error = error as? PostgresError, let state = error.sqlState {
+            let detail = error.message.asSentence
+            let hint = error.hint?.asSentence
+            if state == SQLState.unknownLogin {
+                observer(.tokenRefused(request))
+                return Problem(status: 401, detail: detail, hint: hint)
+            }
+            if state == SQLState.duplicateObject {
+                return Problem(status: 422, detail: detail, hint: hint)
+            }
+            if [SQLState.badValue, SQLState.tooLarge].contains(state) {
+                return Problem(status: 400, detail: detail, hint: hint)
+            }
+            // Members are checked one by one, so what remains is the text of the body itself.
+            if state.hasPrefix("22") || state == SQLState.tooDeep {
+                return Problem(
+                    status: 400,
+                    detail: ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
+                        .joined(separator: " "),
+                    hint:
+                        "Send one JSON object with the arguments of enqueue: docs/http.md and docs/enqueue.md describe them."
+                )
+            }
+        }
+        let trouble = Explanation(error)
+        observer(.postFailed(request, trouble))
+        let redactor = Redactor()
+        return Problem(
+            status: 503,
+            detail: redactor.clean(trouble.sentence),
+            hint: trouble.lacksRights
+                ? "POST /messages takes the role carillon_operator: GRANT it TO the login of 'carillon web'."
+                : "Send the request again with the same Idempotency-Key."
+        )
+    }
+}

@@ -1,0 +1,182 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// The pages of one database as routes: who may ask, what is read or changed, and the answer as a page or as JSON.
+struct Dashboard: Sendable {
+    private typealias Reading = @Sendable (Request, Viewer) async throws -> any PageView
+    private struct Page: Sendable {
+        let path: String
+        let read: Reading
+
+        init(_ path: String, _ read: @escaping Reading) {
+            self.path = path
+            self.read = read
+        }
+    }
+
+    private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
+
+    let place: DatabasePlace
+    let database: WebDatabase
+    let configuration: DashboardConfiguration
+
+    init(_ place: DatabasePlace, _ source: DatabaseSource, _ configuration: DashboardConfiguration) {
+        self.place = place
+        database = WebDatabase(source, configuration)
+        self.configuration = configuration
+    }
+
+    private var access: WebAccess { configuration.access }
+
+    var routes: [Route] {
+        pages.map(route) + actions + [
+            route(.post, "/messages") {
+                await MessagePost(database: database, observer: configuration.observer).answer($0)
+            }
+        ]
+    }
+
+    private var pages: [Page] {
+        [
+            Page("/") { request, _ in
+                try await OverviewQuery(database: database, span: ActivitySpan(request)).run()
+            },
+            Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
+            Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/messages/{id}/cancel") { request, _ in
+                try await CancelQuery(database: database, request).run()
+            },
+            Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/failures/requeue") { try await FailureActionQuery(.requeue, database, $0, $1).run() },
+            Page("/failures/dismiss") { try await FailureActionQuery(.dismiss, database, $0, $1).run() },
+            Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
+            Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
+            Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page("/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
+            Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
+            Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
+            Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+        ]
+    }
+
+    private var actions: [Route] {
+        [
+            action("/apps/{name}/pause") { try await AppAction(database).pause($0, $1, $2) },
+            action("/apps/{name}/resume") { request, _, viewer in
+                try await AppAction(database).resume(request, viewer)
+            },
+            action("/apps/{name}/limits") { try await AppAction(database).limit($0, $1, $2) },
+            action("/messages/{id}/cancel") { try await CancelAction(database).run($0, $1, $2) },
+            action("/failures/requeue") { _, form, viewer in
+                try await FailureAction(.requeue, database).run(form, viewer)
+            },
+            action("/failures/dismiss") { _, form, viewer in
+                try await FailureAction(.dismiss, database).run(form, viewer)
+            },
+            action("/test") { _, form, viewer in try await TestPushAction(database).run(form, viewer) },
+        ]
+    }
+
+    /// What it writes leads to pages of this database.
+    private func route(_ method: CarillonWeb.Method, _ path: String, _ handler: @escaping Route.Handler) -> Route {
+        Route(method, place.path(path)) { request in
+            await Link.$base.withValue(place.base) { await handler(request) }
+        }
+    }
+
+    private func route(of page: Page) -> Route {
+        route(.get, page.path) { request in
+            guard let viewer = access.viewer(of: request) else {
+                return access.challenge(request)
+            }
+            return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
+        }
+    }
+
+    /// The page of an address, for one who keeps it open; nil: the viewer may not read it, or there is none.
+    func look(_ request: Request) async -> LivePage? {
+        guard let viewer = access.viewer(of: request) else { return nil }
+        return await Link.$base.withValue(place.base) {
+            for page in pages {
+                guard let values = PathPattern(place.path(page.path)).match(request.path) else { continue }
+                do {
+                    return LivePage(try await page.read(request.with(values), viewer), viewer)
+                } catch is PageError {
+                    return nil
+                } catch {
+                    let trouble = Explanation(error)
+                    configuration.observer(.pageFailed(request, trouble))
+                    return LivePage(TroubleView(explaining: trouble), viewer)
+                }
+            }
+            return nil
+        }
+    }
+
+    /// A form that changes something. Another site cannot send it, since it does not know the viewer's form token.
+    private func action(_ path: String, _ change: @escaping Changing) -> Route {
+        route(.post, path) { request in
+            guard let viewer = access.viewer(of: request) else {
+                return access.challenge(request)
+            }
+            return await answer(to: request, viewer) {
+                guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
+                let form = try Form(request)
+                guard access.isForm(form.whole(Viewer.formField), of: viewer) else { throw PageError.foreignForm }
+                return try await change(request, form, viewer)
+            }
+        }
+    }
+
+    private func answer(
+        to request: Request,
+        _ viewer: Viewer,
+        _ work: () async throws -> ActionResult
+    ) async -> Response {
+        do {
+            switch try await work() {
+            case .page(let view): return answer(view, to: request, viewer)
+            case .refused(let view, let error):
+                return request.wantsJSON
+                    ? TroubleView(error).document.response : page(view, for: request, viewer, status: error.status)
+            case .done(let link, let notice):
+                if request.wantsJSON {
+                    let done: JSONValue = ["done": notice.kind.rawValue, "count": notice.count, "see": link.text]
+                    return Response(json: done.text + "\n")
+                }
+                return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
+            }
+        } catch let error as PageError {
+            return answer(TroubleView(error), to: request, viewer)
+        } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
+            let trouble = TroubleView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
+            return answer(trouble, to: request, viewer)
+        } catch {
+            let trouble = Explanation(error)
+            let isReading = request.method != "POST"
+            configuration.observer(isReading ? .pageFailed(request, trouble) : .changeFailed(request, trouble))
+            return answer(TroubleView(explaining: trouble, isReading: isReading), to: request, viewer)
+        }
+    }
+
+    private func answer(_ trouble: TroubleView, to request: Request, _ viewer: Viewer) -> Response {
+        request.wantsJSON ? trouble.document.response : page(trouble, for: request, viewer, status: trouble.status)
+    }
+
+    private func answer(_ view: any PageView, to request: Request, _ viewer: Viewer) -> Response {
+        request.wantsJSON ? Response(json: view.json.text + "\n") : page(view, for: request, viewer)
+    }
+
+    private func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
+        let notice = Notice(request) { access.seal($0, for: viewer) }
+        return PageFrame(view: view, viewer: viewer, notice: notice, place: place, version: configuration.version)
+            .response(status: status)
+    }
+}

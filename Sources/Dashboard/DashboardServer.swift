@@ -1,0 +1,99 @@
+package import CarillonPostgres
+import CarillonText
+package import CarillonWeb
+
+/// One address for the dashboards of one database or several.
+package struct DashboardServer: Sendable {
+    private let dashboards: [Dashboard]
+    private let configuration: DashboardConfiguration
+
+    /// - Parameter databases: where each is, as its address is named after, and as it is read again for each connection.
+    package init(_ databases: [(text: String, source: DatabaseSource)], _ configuration: DashboardConfiguration) {
+        dashboards = zip(DatabasePlace.of(databases.map(\.text)), databases).map { place, database in
+            Dashboard(place, database.source, configuration)
+        }
+        self.configuration = configuration
+    }
+
+    /// Closes the connections to the databases.
+    package func close() async {
+        for dashboard in dashboards { await dashboard.database.close() }
+    }
+
+    package func server(at address: Address) -> WebServer {
+        var limits = Limits()
+        limits.bodyBytes = MessagePost.bodyBytes
+        // All viewers may be behind one proxy.
+        limits.connectionsPerAddress = limits.connections
+        let (access, observer) = (access, configuration.observer)
+        let live = LiveFeed(loop: configuration.loop) { await look($0) }
+        return WebServer(
+            host: address.host,
+            port: address.port,
+            limits: limits,
+            admission: { refusal(of: $0) },
+            refusing: { answer(to: $1, refused: $0) },
+            observer: { observer(.server($0)) },
+            routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access, observer: observer).routes
+                + Assets.all.map(\.route) + [Route(.get, "/live") { await live.answer($0) }]
+        )
+    }
+
+    private func refusal(of request: Request) -> Response? {
+        guard let refusal = access.refusal(of: request) else { return nil }
+        configuration.observer(.refused(request))
+        return refusal
+    }
+
+    /// For a person who has typed an address, a page that leads to others. It sets no cookie: a browser asks for icons by itself.
+    private func answer(to request: Request, refused refusal: Refusal) -> Response {
+        guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
+            access.refusal(of: request) == nil, var viewer = access.viewer(of: request)
+        else { return ProblemDocument.writing(refusal, request) }
+        viewer.newCookie = nil
+        let place = dashboards.map(\.place).first { request.path.hasPrefix($0.path("/") + "/") }
+        let error = PageError.notFound(refusal.detail, hint: "The menu leads to the pages.")
+        return Link.$base.withValue(place?.base ?? []) {
+            page(TroubleView(error), viewer, place: place ?? (hasList ? .list : .only), status: refusal.status)
+        }
+    }
+
+    private func page(
+        _ view: any PageView,
+        _ viewer: Viewer,
+        place: DatabasePlace,
+        status: Int = 200
+    ) -> Response {
+        PageFrame(view: view, viewer: viewer, notice: nil, place: place, version: configuration.version)
+            .response(status: status)
+    }
+
+    private var access: WebAccess { configuration.access }
+
+    private var hasList: Bool { dashboards.count > 1 }
+
+    private var list: [Route] {
+        guard hasList else { return [] }
+        return [
+            Route(.get, "/") { request in
+                guard let viewer = access.viewer(of: request) else {
+                    return access.challenge(request)
+                }
+                let view = await DatabasesQuery(dashboards: dashboards, request: request).run()
+                if request.wantsJSON { return Response(json: view.json.text + "\n") }
+                return page(view, viewer, place: .list)
+            }
+        ]
+    }
+
+    private func look(_ request: Request) async -> LivePage? {
+        if hasList, request.path == "/" {
+            guard let viewer = access.viewer(of: request) else { return nil }
+            return LivePage(await DatabasesQuery(dashboards: dashboards, request: request).run(), viewer)
+        }
+        for dashboard in dashboards {
+            if let page = await dashboard.look(request) { return page }
+        }
+        return nil
+    }
+}

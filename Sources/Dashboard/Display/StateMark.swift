@@ -1,0 +1,32 @@
+import CarillonSchema
+import CarillonWeb
+
+/// A state as a word with a colour, never by colour alone.
+enum StateMark: String, Sendable {
+    case good, attention, bad, quiet
+
+    func html(_ word: String) -> HTML { HTML(.span, .class("mark \(rawValue)")) { word } }
+
+    /// Of a message, as `message_status` names its states.
+    static func ofMessage(_ state: String) -> StateMark {
+        switch state {
+        case "sent": .good
+        case "failed", "expired": .bad
+        case "partly sent", "retrying": .attention
+        default: .quiet
+        }
+    }
+
+    static func ofCredential(_ status: String?) -> StateMark {
+        switch status {
+        case "ok": .good
+        case "expiring": .attention
+        case nil: .quiet
+        default: .bad
+        }
+    }
+}
+
+extension AppStatus.State {
+    var mark: StateMark { self == .active ? .good : self == .held ? .bad : .attention }
+}

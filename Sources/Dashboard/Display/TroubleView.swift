@@ -1,0 +1,51 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Why there is nothing to show.
+struct TroubleView: PageView {
+    let status: Int
+    let sentence: String
+    let hint: String?
+    /// It may be over at the next look.
+    let isPassing: Bool
+
+    /// - Parameter status: of the response.
+    init(_ status: Int, sentence: String, hint: String?) {
+        self.status = status
+        self.sentence = sentence
+        self.hint = hint
+        isPassing = false
+    }
+
+    init(_ error: PageError) { self.init(error.status, sentence: error.sentence, hint: error.hint) }
+
+    /// Messages of PostgreSQL and libpq may repeat a connection string.
+    init(explaining error: Explanation, isReading: Bool = true) {
+        let redactor = Redactor()
+        status = 503
+        sentence = redactor.clean(error.sentence)
+        hint =
+            error.lacksRights
+            ? (isReading
+                ? "'carillon web' takes the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
+                : "Changes take the role carillon_operator: run GRANT carillon_operator TO the login of 'carillon web'.")
+            : error.hint.map(redactor.clean)
+        isPassing = isReading
+    }
+
+    var title: String { "There is nothing to show" }
+    var section: PageSection { .overview }
+    var refreshInterval: Int? { isPassing ? 5 : nil }
+
+    var content: HTML {
+        HTML(.section, .class("trouble"), Attribute(.role, "alert")) {
+            HTML(.h2) { sentence }
+            if let hint { HTML(.p) { hint } }
+            if isPassing { HTML(.p, .class("note")) { "This page tries again every few seconds." } }
+        }
+    }
+
+    var document: ProblemDocument { ProblemDocument(status: status, detail: sentence, hint: hint) }
+    var json: JSONValue { document.json }
+}

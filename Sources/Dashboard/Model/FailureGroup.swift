@@ -1,0 +1,110 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+
+/// How many pushes of an app failed for a reason, among its newest failures.
+struct FailureGroup: RowReadable, JSONConvertible {
+    /// The largest groups are shown.
+    static let most = 25
+
+    /// $1: the name of one app; $2: a reason; $3: seconds back; $4: with those that were dismissed; $5: how many of the newest
+    /// failures of each app are looked at. $1 and $2 may be null.
+    static let statement = Statement(
+        "web_failure_groups",
+        """
+        SELECT g.app, g.reason, g.status, sum(g.pushes)::int8 AS pushes, sum(g.requeued)::int8 AS requeued,
+            max(g.last_at) AS last_at, bool_or(g.is_bounded) AS is_bounded, $5 AS depth, max(g.oldest) AS oldest,
+            array_agg(g.ago) AS parts_ago, array_agg(g.pushes) AS part_pushes
+        FROM (
+            SELECT f.app, f.reason, f.status, f.ago, count(*) AS pushes, count(f.requeued_at) AS requeued,
+                max(f.failed_at) AS last_at, bool_or(f.count >= $5) AS is_bounded,
+                max(CASE WHEN f.count >= $5 THEN f.oldest ELSE \(FailureTrend.parts - 1) END) AS oldest
+            FROM (
+                SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at, f.ago,
+                    count(*) OVER (PARTITION BY a.id) AS count, max(f.ago) OVER (PARTITION BY a.id) AS oldest
+                FROM (\(chosenApps)) a CROSS JOIN LATERAL (
+                    SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
+                        floor(greatest(0, extract(epoch FROM now() - f.failed_at) * \(FailureTrend.parts) / $3))::int8 AS ago
+                    FROM carillon.failures f
+                    WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
+                    ORDER BY f.failed_at DESC \(LookDepth.limit("$5"))) f
+            ) f
+            WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
+            GROUP BY f.app, f.reason, f.status, f.ago
+        ) g
+        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(most)
+        """
+    )
+
+    /// The app $1, or all.
+    static let chosenApps = """
+        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(LookDepth.apps)
+        """
+
+    static func read(
+        app: String?,
+        reason: String?,
+        within window: FailureWindow,
+        dismissed: Bool = false,
+        depth: Int64,
+        from database: WebDatabase
+    ) async throws -> [FailureGroup] {
+        try await database.values(of: statement, Parameters(app, reason, window.seconds, dismissed, depth))
+    }
+
+    let app: String
+    let reason: String
+    let status: Int64?
+    let pushes: Int64
+    let requeued: Int64
+    let lastAt: Moment
+    /// The app has more failures than were looked at.
+    let isBounded: Bool
+    /// How many were looked at.
+    let depth: Int64
+    let trend: FailureTrend
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        app = try rows.string(row, "app")
+        reason = try rows.string(row, "reason")
+        status = try rows.int64IfPresent(row, "status")
+        pushes = try rows.int64(row, "pushes")
+        requeued = try rows.int64(row, "requeued")
+        lastAt = Moment(try rows.timestamp(row, "last_at"))
+        isBounded = try rows.bool(row, "is_bounded")
+        depth = try rows.int64(row, "depth")
+        let ago = try rows.int64s(row, "parts_ago").map { Int($0 ?? 0) }
+        let pushes = try rows.int64s(row, "part_pushes").map { $0 ?? 0 }
+        trend = FailureTrend(zip(ago, pushes).map { ($0, $1) }, oldest: Int(try rows.int64(row, "oldest")))
+    }
+
+    var json: JSONValue {
+        [
+            "app": app, "reason": reason, "status": status, "pushes": pushes, "requeued": requeued, "last_at": lastAt,
+            "is_bounded": isBounded, "trend": trend, "meaning": ReasonSentence.text(for: reason),
+        ]
+    }
+}
+
+/// How far back a page of failures looks.
+enum FailureWindow: String, CaseIterable, Sendable {
+    case hour = "1h"
+    case day = "1d"
+    case week = "7d"
+
+    var seconds: Double {
+        switch self {
+        case .hour: 3_600
+        case .day: 86_400
+        case .week: 7 * 86_400
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .hour: "the last hour"
+        case .day: "the last day"
+        case .week: "the last 7 days"
+        }
+    }
+}

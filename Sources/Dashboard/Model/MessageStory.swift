@@ -1,0 +1,72 @@
+import CarillonSchema
+import CarillonText
+
+/// Says in plain words what became of a message, and why a person got nothing.
+struct MessageStory {
+    let message: MessageProgress
+    let failures: [MessageFailure]
+
+    var sentences: [String] { [first] + reasons + unknown }
+
+    private var first: String {
+        let next = message.nextAttemptAt.map { Moment($0).readable } ?? "a time that is not known"
+        if let held = message.held {
+            return "It was not sent yet: \(held.asSentence)"
+                + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
+        }
+        switch message.state {
+        case "scheduled": return "It is scheduled, and is sent at \(next)."
+        case "ready" where message.ended.total > 0, "in flight" where message.ended.total > 0:
+            return "It is under way: \(message.counts)."
+        case "ready": return "It is ready, and waits for its turn. It is claimed as soon as a worker has room for it."
+        case "in flight": return "A worker has it in flight: no answer has been recorded yet."
+        case "retrying":
+            let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
+            if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
+            // Behind a long queue what is left is not found: a retry, or pushes that were given back unsent.
+            return progress + (message.lastReason == nil ? "" : lastAttempt + " ")
+                + "What is left is due, and waits for its turn."
+        case "sent":
+            return
+                "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If a person saw nothing, the device was off until "
+                + "the message had expired, the person has turned notifications of the app off, a Focus hides them, or a later push "
+                + "with the same collapse id replaced it. Apple tells senders none of these."
+        case "expired":
+            return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
+        case "cancelled" where message.wasSuperseded:
+            return "It was not sent, because a newer update, or a newer background push with the same meaning, "
+                + "replaced it."
+        case "cancelled":
+            return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
+        case "empty": return "It had no device token, so there was nothing to send."
+        case "partly sent":
+            return
+                "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes; \(message.unsent)."
+        default: return "None of it was sent."
+        }
+    }
+
+    private var lastAttempt: String {
+        let answer = message.lastReason.map { (message.lastStatus.map { "\($0) " } ?? "") + $0 }
+        guard let answer, let reason = message.lastReason else { return "The last attempt had no answer." }
+        return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
+    }
+
+    /// Each reason of the failures that were looked at, the most frequent first.
+    private var reasons: [String] {
+        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.answer] = $1.ofReason }
+        let all = Int(counts.values.reduce(0, +))
+        let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were looked at: " : ""
+        let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return order.prefix(5).map { answer, count in
+            let reason = String(answer.split(separator: " ").last ?? "")
+            let remedy = message.app.flatMap { FailureRemedy.sentence(for: reason, of: $0) }.map { " " + $0 } ?? ""
+            return
+                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"
+        }
+    }
+
+    private var unknown: [String] {
+        message.mayHaveArrived ? ["An attempt had no answer: that push may have arrived, whatever is recorded."] : []
+    }
+}

@@ -1,0 +1,99 @@
+import CarillonSchema
+import CarillonText
+
+/// What happened to a message, in order, as far as it is recorded.
+struct MessageTimeline {
+    struct Event {
+        /// Nil: it was not recorded.
+        let at: Moment?
+        var isNow = false
+        let text: String
+        let mark: StateMark
+    }
+
+    let message: MessageProgress
+    let flights: [MessageFlight]
+    let failures: [MessageFailure]
+    let workers: [WorkerShare]
+
+    /// In the order of time. What is still to come is last.
+    var events: [Event] {
+        let dated = past.sorted { ($0.at?.microseconds ?? .min) < ($1.at?.microseconds ?? .min) }
+        return dated + future
+    }
+
+    private var past: [Event] {
+        var events = [Event(at: message.createdAt.map(Moment.init), text: enqueued, mark: .quiet)]
+        events += flights.map { flight in
+            let by = flight.worker.map { " by worker \($0)" } ?? ""
+            let text =
+                "Claimed\(by): attempt \(flight.attempt), \(Counted.text(flight.tokens, "push", "pushes")) in flight."
+            return Event(at: flight.claimedAt, text: text, mark: .attention)
+        }
+        for failure in failures.prefix(20) {
+            let token = TokenDisplay.short(failure.token)
+            events.append(
+                Event(
+                    at: failure.failedAt,
+                    text: "Attempt \(failure.attempt) to \(token) failed: \(failure.answer).",
+                    mark: .bad
+                )
+            )
+            if let dead = failure.unregisteredAt {
+                events.append(Event(at: dead, text: "The token \(token) became dead, as Apple says.", mark: .bad))
+            }
+            if let requeued = failure.requeuedAt {
+                events.append(
+                    Event(at: requeued, text: "The push to \(token) was requeued as a new message.", mark: .attention)
+                )
+            }
+        }
+        if failures.count > 20 {
+            events.append(
+                Event(at: failures[20].failedAt, text: "And \(message.ended.failed - 20) more that failed.", mark: .bad)
+            )
+        }
+        let isSample = workers.reduce(0) { $0 + $1.jobs } >= WorkerShare.jobDepth
+        if workers.count > 1 || (message.finishedAt == nil && !workers.isEmpty) {
+            events += workers.map { share in
+                let scope = isSample ? "Of the jobs that were looked at, " : ""
+                let jobs = Counted.text(share.jobs, "job", "jobs")
+                return Event(
+                    at: share.finishedAt,
+                    text: "\(scope)\(jobs) finished by \(share.worker) until now: "
+                        + "\(share.ended.texts.joined(separator: ", ")).",
+                    mark: share.ended.sent == share.ended.total ? .good : .attention
+                )
+            }
+        }
+        if let finished = message.finishedAt {
+            let isAlone = workers.count == 1 && !isSample && workers[0].ended.total == message.ended.total
+            let by = isAlone ? " Finished by \(workers[0].worker)." : ""
+            events.append(
+                Event(
+                    at: Moment(finished),
+                    text: "It ended: \(message.counts).\(by)",
+                    mark: StateMark.ofMessage(message.state)
+                )
+            )
+        }
+        return events
+    }
+
+    private var enqueued: String {
+        "Enqueued: \(Counted.text(message.tokens, "push", "pushes"))."
+    }
+
+    private var future: [Event] {
+        guard message.waiting > 0 else { return [] }
+        if let held = message.held {
+            return [Event(at: nil, isNow: true, text: "It waits: \(held.asSentence)", mark: .attention)] + due
+        }
+        return due
+    }
+
+    private var due: [Event] {
+        guard let next = message.nextAttemptAt else { return [] }
+        return [Event(at: Moment(next), text: "The next attempt is due.", mark: .attention)]
+    }
+}

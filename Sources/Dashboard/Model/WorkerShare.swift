@@ -1,0 +1,51 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+
+/// What one worker finished of a message.
+struct WorkerShare: RowReadable, JSONConvertible {
+    /// So many jobs of a message are looked at.
+    static let jobDepth: Int64 = 1_000
+
+    /// $1: the id of the message; $2: the name of its app, null if that is gone.
+    static let statement = Statement(
+        "web_message_workers",
+        """
+        SELECT j.worker_id, w.name AS worker, count(*) AS jobs, sum(j.sent) AS sent, sum(j.failed) AS failed,
+            sum(j.expired) AS expired, sum(j.cancelled) AS cancelled, max(j.finished_at) AS finished_at
+        FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
+            (SELECT r.* FROM carillon.results r
+            WHERE r.message_id = $1 AND r.broadcast_id IS DISTINCT FROM $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT 1)
+            UNION ALL
+            (SELECT r.* FROM carillon.results r
+            WHERE r.broadcast_id = $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT \(jobDepth))) j
+        LEFT JOIN carillon.workers w ON w.id = j.worker_id
+        WHERE j.worker_id IS NOT NULL
+        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT 50
+        """
+    )
+
+    let number: Int64
+    /// Nil: it has ended. Its log has its number.
+    let name: String?
+    let jobs: Int64
+    let ended: EndedPushes
+    let finishedAt: Moment
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        number = try rows.int64(row, "worker_id")
+        name = try rows.stringIfPresent(row, "worker")
+        jobs = try rows.int64(row, "jobs")
+        ended = try EndedPushes(rows, row)
+        finishedAt = Moment(try rows.timestamp(row, "finished_at"))
+    }
+
+    var worker: String { name.map { "worker \(number) (\($0))" } ?? "worker \(number)" }
+
+    var json: JSONValue {
+        [
+            "worker_id": number, "worker": name, "jobs": jobs, "sent": ended.sent, "failed": ended.failed,
+            "expired": ended.expired, "cancelled": ended.cancelled, "finished_at": finishedAt,
+        ]
+    }
+}

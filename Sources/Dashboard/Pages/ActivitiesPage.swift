@@ -1,0 +1,108 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Reads the Live Activities that are under way.
+struct ActivitiesQuery {
+    static let count = 100
+
+    private static let statement = Statement(
+        "web_activities",
+        """
+        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting
+        FROM carillon.newest_activities(\(count)) AS n
+        """
+    )
+
+    let database: WebDatabase
+    let tokens: TokenDisplay
+
+    func run() async throws -> ActivitiesView {
+        ActivitiesView(activities: try await database.values(of: Self.statement), tokens: tokens)
+    }
+}
+
+/// Each Live Activity that has not ended by itself, by its token.
+struct ActivitiesView: PageView {
+    struct Activity: RowReadable {
+        let app: String
+        let token: String
+        let state: String
+        let registeredAt: Moment
+        let endsAt: Moment
+        /// What the last update that was sent says.
+        let updatedAt: Moment?
+        let message: Int64?
+        let waiting: Int64
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            app = try rows.string(row, "app")
+            token = try rows.string(row, "token")
+            state = try rows.string(row, "state")
+            registeredAt = Moment(try rows.timestamp(row, "registered_at"))
+            endsAt = Moment(try rows.timestamp(row, "ends_at"))
+            updatedAt = try rows.timestampIfPresent(row, "updated_at").map(Moment.init)
+            message = try rows.int64IfPresent(row, "message_id")
+            waiting = try rows.int64(row, "waiting")
+        }
+
+        var mark: StateMark {
+            switch state {
+            case "updated": .good
+            case "update waits": .attention
+            default: .quiet
+            }
+        }
+
+        func json(_ tokens: TokenDisplay) -> JSONValue {
+            [
+                "app": app, "token": tokens.text(token), "state": state, "registered_at": registeredAt,
+                "ends_at": endsAt, "updated_at": updatedAt, "message_id": message, "waiting": waiting,
+            ]
+        }
+    }
+
+    let activities: [Activity]
+    let tokens: TokenDisplay
+
+    var title: String { "Live Activities" }
+    var section: PageSection { .activities }
+    var refreshInterval: Int? { 5 }
+
+    @HTMLBuilder var content: HTML {
+        HTML(.p, .class("note")) {
+            "Activities that were registered by register_token with the kind live_activity, and have not ended. Updates to many at "
+            "once go through "
+            HTML(.a, .href(PageSection.channels.link)) { "channels" }
+            "."
+        }
+        if activities.isEmpty {
+            HTML(.p) { "There is none." }
+        } else {
+            DataTable(
+                activities.count == ActivitiesQuery.count ? "The \(activities.count) that end last" : "Under way",
+                activities,
+                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("Token") { tokens.html($0.token) },
+                .text("State") { $0.mark.html($0.state) },
+                .number("Updates waiting") { Quantity.short($0.waiting) },
+                .text("Last update") { row in Self.lastUpdate(row) },
+                .text("Registered") { $0.registeredAt.html },
+                .text("Ends") { $0.endsAt.html }
+            ).html
+        }
+    }
+
+    @HTMLBuilder private static func lastUpdate(_ row: Activity) -> HTML {
+        if let message = row.message, let updatedAt = row.updatedAt {
+            HTML(.a, .href(Link("messages", String(message), query: ["app": row.app]))) { String(message) }
+            " "
+            updatedAt.html
+        } else {
+            "–"
+        }
+    }
+
+    var json: JSONValue { ["activities": activities.map { $0.json(tokens) }] }
+}

@@ -1,0 +1,57 @@
+import CarillonSchema
+import CarillonWeb
+
+/// The forms of an app's page, for those who may change something.
+struct AppControls {
+    let app: AppStatus
+    let settings: AppPageView.Settings
+    let viewer: Viewer
+
+    @HTMLBuilder var html: HTML {
+        HTML(.h2) { "Change" }
+        if app.isPaused {
+            ActionForm.html(Link("apps", app.name, "resume"), viewer, class: "filters") {
+                ActionForm.button("Resume: send again")
+            }
+        } else {
+            ActionForm.html(Link("apps", app.name, "pause"), viewer, class: "filters") {
+                ActionForm.field(
+                    "Why",
+                    "reason",
+                    most: AppAction.reasonLength,
+                    isWide: true,
+                    note: "shown with the app"
+                )
+                ActionForm.button("Pause: messages wait", isDangerous: true)
+            }
+        }
+        ActionForm.html(Link("apps", app.name, "limits"), viewer, class: "filters") {
+            ActionForm.field(
+                "Pushes a second, at most",
+                "max_rate",
+                value: settings.maxRate.map(String.init),
+                type: "number",
+                least: "1",
+                note: "no limit"
+            )
+            ActionForm.field(
+                "Attempts, at most",
+                "max_attempts",
+                value: String(settings.maxAttempts),
+                type: "number",
+                least: "1"
+            )
+            ActionForm.check(
+                "BadDeviceToken deletes the token",
+                "reap_bad_tokens",
+                isOn: settings.reapsBadTokens
+            )
+            ActionForm.button("Set limits")
+        }
+        HTML(.p) {
+            HTML(.a, .href(Link("test", query: ["app": app.name]))) { "Send a test push" }
+            " "
+            HTML(.span, .class("note")) { "Topic, credential and gateway are changed with 'carillon app set'." }
+        }
+    }
+}

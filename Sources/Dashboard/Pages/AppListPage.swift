@@ -1,0 +1,54 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+struct AppListQuery {
+    static let pageLength = 50
+
+    let database: WebDatabase
+    let after: String?
+
+    init(database: WebDatabase, _ request: Request) {
+        self.database = database
+        after = request.parameter("after")
+    }
+
+    func run() async throws -> AppListView {
+        AppListView(
+            isFirst: after == nil,
+            apps: try await AppStatus.bounded(after: after, most: Int64(Self.pageLength), from: database)
+        )
+    }
+}
+
+struct AppListView: PageView {
+    let isFirst: Bool
+    let apps: [AppStatus]
+
+    private var more: Link? {
+        guard apps.count == AppListQuery.pageLength, let last = apps.last else { return nil }
+        return Link("apps", query: ["after": last.name])
+    }
+
+    var title: String { "Apps" }
+    var section: PageSection { .apps }
+    var refreshInterval: Int? { 5 }
+
+    @HTMLBuilder var content: HTML {
+        if !apps.isEmpty {
+            let isWhole = isFirst && more == nil
+            AppTable(caption: isWhole ? Counted.text(Int64(apps.count), "app") : "Apps by name", apps: apps).html
+        } else if isFirst {
+            HTML(.p) { "There are no apps yet: add one with 'carillon app add'." }
+        } else {
+            HTML(.p) { "There are no more apps." }
+        }
+        HTML(.p, .class("pager")) {
+            if !isFirst { HTML(.a, .href(Link("apps"))) { "The first" } }
+            if let more { HTML(.a, .href(more)) { "More" } }
+        }
+    }
+
+    var json: JSONValue { ["apps": apps, "more": more?.text] }
+}

@@ -1,0 +1,160 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// One app: its state, what it sends, why pushes of it fail, and its settings.
+struct AppPageView: PageView {
+    struct Settings: RowReadable {
+        let gateway: String?
+        let feedbackGateway: String?
+        let feedbackError: String?
+        let maxRate: Int64?
+        let maxPerDevice: Int64?
+        let maxAttempts: Int64
+        let reapsBadTokens: Bool
+        let createdAt: Moment
+        let updatedAt: Moment
+        let json: JSONValue
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            gateway = try rows.stringIfPresent(row, "gateway")
+            feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
+            feedbackError = try rows.stringIfPresent(row, "feedback_error")
+            maxRate = try rows.int64IfPresent(row, "max_rate")
+            maxPerDevice = try rows.int64IfPresent(row, "max_per_device")
+            maxAttempts = try rows.int64(row, "max_attempts")
+            reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
+            createdAt = Moment(try rows.timestamp(row, "created_at"))
+            updatedAt = Moment(try rows.timestamp(row, "updated_at"))
+            json = try JSONValue(rows, row)
+        }
+    }
+
+    let app: AppStatus
+    let settings: Settings
+    let span: ActivitySpan
+    let buckets: [ActivityBucket]
+    let failures: [FailureGroup]
+    /// The newest.
+    let changes: [Change]
+
+    var title: String { app.name }
+    var section: PageSection { .apps }
+    var refreshInterval: Int? { 5 }
+
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
+        notices
+        Tiles(
+            .init("State", app.state.rawValue, mark: app.state.mark),
+            .init(
+                "Sent, two minutes",
+                Quantity.short(app.sentLastMinute),
+                note: "the running one and the one before",
+                mark: .good
+            ),
+            .init(
+                "Failed, last hour",
+                Quantity.short(app.failedLastHour),
+                note: app.failureReason.map { "mostly \($0)" },
+                mark: app.failedLastHour > 0 ? .bad : .quiet
+            ),
+            .init(
+                "Ready",
+                Quantity.estimated(app.depth, bound: app.countLimit),
+                note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }
+            ),
+            .init(
+                "Scheduled",
+                Quantity.bounded(app.scheduled, bound: app.countLimit),
+                note: "later, and retries"
+            ),
+            .init("In flight", Quantity.short(app.inFlight))
+        ).html
+        span.tabs { Link("apps", app.name, query: ["over": $0]) }
+        ActivityChart(buckets: buckets, span: span).html
+        if !failures.isEmpty {
+            FailureGroupTable(groups: failures, window: window, hasActions: viewer.mayChange, whole: withDismissed).html
+        } else if buckets.allSatisfy({ $0.failed == 0 }) {
+            HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }
+        } else {
+            HTML(.p, .class("note")) {
+                "No failure of \(span.text) is left to look at: "
+                HTML(.a, .href(withDismissed)) { "show those that were dismissed" }
+                "."
+            }
+        }
+        HTML(.h2) { "Settings" }
+        facts
+        if viewer.mayChange { AppControls(app: app, settings: settings, viewer: viewer).html }
+        if !changes.isEmpty {
+            Change.table("What was changed", changes, withApp: false)
+            HTML(.p) { HTML(.a, .href(Link("changes", query: ["app": app.name]))) { "All changes" } }
+        }
+    }
+
+    private var window: FailureWindow { span == .hour ? .hour : .day }
+
+    private var withDismissed: Link {
+        Link("failures", query: ["app": app.name, "since": window.rawValue, "dismissed": "1"])
+    }
+
+    @HTMLBuilder private var notices: HTML {
+        if app.isPaused {
+            HTML(.p, .class("notice")) {
+                "This app is paused\(app.pauseReason.map { ": " + $0.asSentence } ?? ".") Send again with "
+                HTML(.code) { "carillon app resume \(ShellWord.quote(app.name))" }
+                "."
+            }
+        }
+        if let reason = app.holdReason {
+            HTML(.p, .class("notice bad")) {
+                "This app cannot send: \(reason.asSentence) "
+                if let since = app.heldSince {
+                    "Since "
+                    since.html
+                    ". "
+                }
+                ProblemRules.holdRemedy(app)
+            }
+        }
+        if let error = app.credentialError, error != app.holdReason {
+            HTML(.p, .class("notice bad")) { "Its credential: \(error.asSentence)" }
+        }
+        if let error = settings.feedbackError {
+            HTML(.p, .class("notice")) { "The legacy feedback list could not be read: \(error.asSentence)" }
+        }
+    }
+
+    private var facts: HTML {
+        FactList(
+            ("Topic", app.topic.map { topic in HTML(.code) { topic } } ?? HTML("the certificate's")),
+            ("Environment", HTML(app.environment)),
+            ("Protocol", HTML(app.protocol)),
+            ("Gateway", HTML(settings.gateway ?? "Apple's")),
+            ("Legacy feedback", settings.feedbackGateway.map { HTML($0) }),
+            ("Credential", HTML(app.credential ?? "none")),
+            (
+                "Credential's state",
+                StateMark.ofCredential(app.credentialStatus).html(app.credentialStatus ?? "not checked yet")
+            ),
+            ("Credential expires", app.credentialEnd?.html),
+            ("Pushes a second", HTML(settings.maxRate.map { "\(Int($0).grouped) at most" } ?? "no limit")),
+            (
+                "Background pushes to a device",
+                HTML(settings.maxPerDevice.map { "\($0) an hour at most" } ?? "no limit")
+            ),
+            ("Attempts", HTML("\(settings.maxAttempts) at most")),
+            ("BadDeviceToken", HTML(settings.reapsBadTokens ? "deletes the token" : "keeps the token")),
+            ("Added", settings.createdAt.html),
+            ("Last changed", settings.updatedAt.html)
+        ).html
+    }
+
+    var json: JSONValue {
+        [
+            "app": app, "settings": settings.json, "over": span.rawValue, "activity": buckets, "failures": failures,
+            "changes": changes,
+        ]
+    }
+}

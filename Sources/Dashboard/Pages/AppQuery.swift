@@ -1,0 +1,50 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonWeb
+
+struct AppQuery {
+    private static let settings = Statement(
+        "web_app_settings",
+        """
+        SELECT a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
+            a.reap_bad_tokens, a.created_at, a.updated_at
+        FROM carillon.apps a WHERE a.name = $1
+        """
+    )
+
+    let database: WebDatabase
+    let name: String
+    let span: ActivitySpan
+
+    init(database: WebDatabase, _ request: Request) throws {
+        self.database = database
+        name = request.pathParameters["name"] ?? ""
+        span = try ActivitySpan(request)
+    }
+
+    func run() async throws -> AppPageView {
+        let name = name
+        async let found = AppStatus.bounded(name, most: 1, from: database)
+        async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
+        async let buckets = ActivityBucket.read(app: name, span, from: database)
+        async let failures = FailureGroup.read(
+            app: name,
+            reason: nil,
+            within: span == .hour ? .hour : .day,
+            depth: LookDepth.read(for: name, from: database),
+            from: database
+        )
+        async let changes = ChangesQuery.changes(from: database, app: name, most: 10)
+        guard let app = try await found.first, let settings = try await settings.first else {
+            throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
+        }
+        return AppPageView(
+            app: app,
+            settings: settings,
+            span: span,
+            buckets: try await buckets,
+            failures: try await failures,
+            changes: try await changes
+        )
+    }
+}

@@ -1,0 +1,31 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Apps with their numbers, each a link.
+struct AppTable {
+    let caption: String
+    let apps: [AppStatus]
+
+    var html: HTML {
+        DataTable(
+            caption,
+            apps,
+            .text("App") { app in HTML(.a, .href(Link("apps", app.name))) { app.name } },
+            .text("State") { $0.state.mark.html($0.state.rawValue) },
+            .number("Ready") { Quantity.estimated($0.depth, bound: $0.countLimit) },
+            .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
+            .number("Scheduled") { Quantity.bounded($0.scheduled, bound: $0.countLimit) },
+            .number("In flight") { Int($0.inFlight).grouped },
+            .number("Sent, hour") { Quantity.short($0.sentLastHour) },
+            .number("Failed, hour") { Quantity.short($0.failedLastHour) },
+            .text("Main reason") { app in
+                guard let reason = app.failureReason else { return HTML("–") }
+                return HTML(.a, .href(Link("failures", query: ["app": app.name, "reason": reason]))) { reason }
+            },
+            .text("Credential") {
+                StateMark.ofCredential($0.credentialStatus).html($0.credentialStatus ?? "not checked")
+            }
+        ).html
+    }
+}

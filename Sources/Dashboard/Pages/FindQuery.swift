@@ -1,0 +1,147 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Finds messages by what a person has at hand: the id of a message or broadcast, a reference, or a device token.
+struct FindQuery {
+    private static let byReference = Statement(
+        "web_find_reference",
+        """
+        SELECT s.app, s.id, NULL::text AS state, NULL::timestamptz AS created_at, $1 AS reference
+        FROM carillon.search_reference($1) AS s
+        """
+    )
+    /// So many messages of one reference are looked at more closely.
+    private static let stateDepth = 10
+    private static let byToken = Statement(
+        "web_find_token",
+        """
+        SELECT s.app, s.event, s.at, s.message_id, s.status, s.reason, s.attempt
+        FROM carillon.search_token($1) AS s
+        """
+    )
+
+    let database: WebDatabase
+    let tokens: TokenDisplay
+    let wanted: String
+    /// A person is shown the message itself if there is only one.
+    private let wantsList: Bool
+
+    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) {
+        self.database = database
+        self.tokens = tokens
+        wantsList = request.wantsJSON
+        let text = request.parameter("q") ?? ""
+        wanted = text.withoutBlanks
+    }
+
+    func run() async throws -> any PageView {
+        guard !wanted.isEmpty else { return FindView(wanted: wanted, messages: [], events: nil, tokens: tokens) }
+        async let byReference: [FoundMessage] = database.values(of: Self.byReference, Parameters(wanted))
+        async let events = events()
+        let query = Int64(wanted).flatMap { id in
+            id > 0 ? MessageQuery(database: database, tokens: tokens, id: id, app: nil) : nil
+        }
+        let byID = try await query?.messagesIfAny() ?? []
+        let messages = byID.map(FoundMessage.init) + (try await byReference)
+        if !wantsList, messages.count == 1, (try await events ?? []).isEmpty {
+            if let query, let message = byID.first { return try await query.view(of: message) }
+            let (id, app) = (messages[0].id, messages[0].app)
+            return try await MessageQuery(database: database, tokens: tokens, id: id, app: app).run()
+        }
+        let detailed = try await detailed(messages)
+        return FindView(wanted: wanted, messages: detailed, events: try await events, tokens: tokens)
+    }
+
+    /// With the state and the time of each, as far as they are looked up.
+    private func detailed(_ messages: [FoundMessage]) async throws -> [FoundMessage] {
+        var detailed: [FoundMessage] = []
+        for message in messages {
+            var found = message
+            if message.state == nil, detailed.count < Self.stateDepth {
+                let query = MessageQuery(database: database, tokens: tokens, id: message.id, app: message.app)
+                let progress = try await query.messagesIfAny().first { $0.app == message.app }
+                if let progress { found = FoundMessage(progress) }
+            }
+            detailed.append(found)
+        }
+        return detailed
+    }
+
+    /// Nil: this is no device token.
+    private func events() async throws -> [TokenEvent]? {
+        guard TokenDisplay.isToken(wanted) else { return nil }
+        return try await database.values(of: Self.byToken, Parameters(wanted))
+    }
+}
+
+struct FoundMessage: RowReadable, JSONConvertible {
+    let app: String?
+    let id: Int64
+    /// Nil if it was not looked up.
+    let state: String?
+    let reference: String?
+    /// Nil if it was not looked up, or could not be recorded.
+    let createdAt: Moment?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        app = try rows.stringIfPresent(row, "app")
+        id = try rows.int64(row, "id")
+        state = try rows.stringIfPresent(row, "state")
+        reference = try rows.stringIfPresent(row, "reference")
+        createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
+    }
+
+    init(_ message: MessageProgress) {
+        app = message.app
+        id = message.id
+        state = message.state
+        reference = message.reference
+        createdAt = message.createdAt.map(Moment.init)
+    }
+
+    var link: Link { Link("messages", String(id), query: ["app": app]) }
+
+    var json: JSONValue {
+        [
+            "app": app, "id": id, "state": state, "reference": reference, "created_at": createdAt, "see": link.text,
+        ]
+    }
+}
+
+/// Something that happened to a device token.
+struct TokenEvent: RowReadable, JSONConvertible {
+    let app: String
+    let event: String
+    let at: Moment?
+    let message: Int64?
+    let status: Int64?
+    let reason: String?
+    let attempt: Int64?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        app = try rows.string(row, "app")
+        event = try rows.string(row, "event")
+        at = try rows.timestampIfPresent(row, "at").map(Moment.init)
+        message = try rows.int64IfPresent(row, "message_id")
+        status = try rows.int64IfPresent(row, "status")
+        reason = try rows.stringIfPresent(row, "reason")
+        attempt = try rows.int64IfPresent(row, "attempt")
+    }
+
+    var mark: StateMark {
+        switch event {
+        case "registered": .good
+        case "failed", "dead since", "reported dead", "reaped": .bad
+        default: .quiet
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "app": app, "event": event, "at": at, "message_id": message, "status": status, "reason": reason,
+            "attempt": attempt,
+        ]
+    }
+}

@@ -1,0 +1,175 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+struct MessageQuery {
+    static let failureLimit = 200
+    /// So many failures of a message are looked at: a broadcast may have a million.
+    static let failureDepth = 2_000
+    /// Of so many of its jobs, if it was split.
+    private static let jobDepth = 1_000
+    /// How many rows of each lane are read for a retry that is due, which no index finds.
+    static let retryDepth = 1_000
+
+    private static let message = Statement(
+        "web_message",
+        """
+        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, app => $2, depth => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
+        """
+    )
+    private static let flights = Statement(
+        "web_message_flights",
+        """
+        SELECT p.id, p.claimed_at, p.attempt, p.token_count, w.name AS worker
+        FROM carillon.pending p LEFT JOIN carillon.workers w ON w.id = p.worker_id
+        WHERE p.state = 'in flight' AND p.app IS NOT DISTINCT FROM $2
+            AND (p.id = $1 OR p.origin = $1 OR p.broadcast_id = $1)
+        ORDER BY p.claimed_at LIMIT 50
+        """
+    )
+    /// $1: the id of the whole message; $2: the name of its app, null if that is gone. One failure of each reason is among them.
+    private static let failures = Statement(
+        "web_message_failures",
+        """
+        SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at,
+            f.apns_id::text, f.of_reason
+        FROM (
+            SELECT * FROM (
+                SELECT f.*, count(*) OVER (PARTITION BY f.status, f.reason) AS of_reason,
+                    row_number() OVER (PARTITION BY f.status, f.reason ORDER BY f.failed_at DESC) AS place
+                FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
+                    SELECT f.* FROM carillon.failed_parts(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
+                        SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
+                        LIMIT \(failureDepth)) f
+                    LIMIT \(failureDepth)) f
+            ) f
+            ORDER BY f.place > 1, f.failed_at DESC LIMIT \(failureLimit)
+        ) f
+        ORDER BY f.failed_at DESC, f.token
+        """
+    )
+
+    let database: WebDatabase
+    let tokens: TokenDisplay
+    let id: Int64
+    let app: String?
+
+    init(database: WebDatabase, tokens: TokenDisplay, id: Int64, app: String?) {
+        self.database = database
+        self.tokens = tokens
+        self.id = id
+        self.app = app
+    }
+
+    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+        self.init(database: database, tokens: tokens, id: try Self.id(request), app: request.parameter("app"))
+    }
+
+    static func id(_ request: Request) throws -> Int64 {
+        guard let id = request.pathParameters["id"].flatMap(Int64.init), id > 0 else {
+            throw PageError.badRequest("The id of a message is the number that enqueue returned.")
+        }
+        return id
+    }
+
+    func run() async throws -> any PageView {
+        let found = try await messages()
+        if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
+        return try await view(of: found[0])
+    }
+
+    func view(of message: MessageProgress) async throws -> MessageView {
+        async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(message.id, message.app))
+        async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(message.id, message.app))
+        async let workers: [WorkerShare] = database.values(
+            of: WorkerShare.statement,
+            Parameters(message.id, message.app)
+        )
+        async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
+        return MessageView(
+            message: message,
+            flights: try await flights,
+            failures: try await failures,
+            workers: try await workers,
+            contents: try await contents,
+            tokens: tokens
+        )
+    }
+
+    /// At least one: of the app that was named, or of each.
+    func messages() async throws -> [MessageProgress] {
+        let found = try await messagesIfAny()
+        guard !found.isEmpty else {
+            throw PageError.notFound(
+                "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
+                hint: "Messages that have ended are deleted after the workers' --retention."
+            )
+        }
+        return found
+    }
+
+    func messagesIfAny() async throws -> [MessageProgress] {
+        do {
+            return try await database.values(of: Self.message, Parameters(id, app))
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
+        }
+    }
+}
+
+/// A job of a message that a worker has in flight.
+struct MessageFlight: RowReadable, JSONConvertible {
+    let job: Int64
+    let claimedAt: Moment
+    let attempt: Int64
+    let tokens: Int64
+    let worker: String?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        job = try rows.int64(row, "id")
+        claimedAt = Moment(try rows.timestamp(row, "claimed_at"))
+        attempt = try rows.int64(row, "attempt")
+        tokens = try rows.int64(row, "token_count")
+        worker = try rows.stringIfPresent(row, "worker")
+    }
+
+    var json: JSONValue {
+        ["job": job, "claimed_at": claimedAt, "attempt": attempt, "tokens": tokens, "worker": worker]
+    }
+}
+
+/// A push of a message that failed.
+struct MessageFailure: RowReadable {
+    let token: String
+    let status: Int64?
+    let reason: String
+    let attempt: Int64
+    let failedAt: Moment
+    let requeuedAt: Moment?
+    let unregisteredAt: Moment?
+    let apnsID: String?
+    /// How many of those that were looked at have its status and reason.
+    let ofReason: Int64
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        token = try rows.string(row, "token")
+        status = try rows.int64IfPresent(row, "status")
+        reason = try rows.string(row, "reason")
+        attempt = try rows.int64(row, "attempt")
+        failedAt = Moment(try rows.timestamp(row, "failed_at"))
+        requeuedAt = try rows.timestampIfPresent(row, "requeued_at").map(Moment.init)
+        unregisteredAt = try rows.timestampIfPresent(row, "unregistered_at").map(Moment.init)
+        apnsID = try rows.stringIfPresent(row, "apns_id")
+        ofReason = try rows.int64(row, "of_reason")
+    }
+
+    var answer: String { (status.map { "\($0) " } ?? "") + reason }
+
+    func json(_ tokens: TokenDisplay) -> JSONValue {
+        [
+            "token": tokens.text(token), "status": status, "reason": reason, "attempt": attempt, "failed_at": failedAt,
+            "requeued_at": requeuedAt, "unregistered_at": unregisteredAt, "apns_id": apnsID,
+        ]
+    }
+}

@@ -1,0 +1,138 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// The whole life of a message, and in plain words why a person got nothing.
+struct MessageView: PageView {
+    let message: MessageProgress
+    let flights: [MessageFlight]
+    let failures: [MessageFailure]
+    let workers: [WorkerShare]
+    /// Nil: the viewer may not see them.
+    let contents: MessageContents?
+    let tokens: TokenDisplay
+
+    var title: String { "Message \(message.id)" }
+    var section: PageSection { .find }
+    var refreshInterval: Int? { message.waiting > 0 ? 2 : nil }
+
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
+        HTML(.p, .class("lead")) {
+            StateMark.ofMessage(message.state).html(message.state)
+            " "
+            if let app = message.app {
+                HTML(.a, .href(Link("apps", app))) { app }
+            } else {
+                "an app that is gone"
+            }
+            if let reference = message.reference { HTML(.span, .class("note")) { " reference \(reference)" } }
+        }
+        HTML(.ul, .class("story")) {
+            for sentence in MessageStory(message: message, failures: failures).sentences { HTML(.li) { sentence } }
+        }
+        Tiles(
+            .init("Tokens", Quantity.short(message.tokens)),
+            .init("Sent", Quantity.short(Int64(message.ended.sent)), mark: message.ended.sent > 0 ? .good : .quiet),
+            .init(
+                "Failed",
+                Quantity.short(Int64(message.ended.failed)),
+                mark: message.ended.failed > 0 ? .bad : .quiet
+            ),
+            .init("Expired", Quantity.short(Int64(message.ended.expired))),
+            .init("Cancelled", Quantity.short(Int64(message.ended.cancelled))),
+            .init("Waiting", Quantity.short(Int64(message.waiting)), mark: message.waiting > 0 ? .attention : .quiet),
+            .init("Attempts", String(message.attempts), note: "the most of one push")
+        ).html
+        if viewer.mayChange, message.waiting > 0 {
+            HTML(.p, .class("buttons")) {
+                HTML(.a, .href(Link("messages", String(message.id), "cancel", query: ["app": message.app]))) {
+                    "Cancel what is left"
+                }
+            }
+        }
+        HTML(.h2) { "Timeline" }
+        timeline
+        if let contents { contents.html }
+        if !failures.isEmpty { failureTable }
+        if !waiting.isEmpty {
+            DataTable(
+                "Pushes that wait",
+                waiting,
+                .text("Token") { tokens.html($0.token) },
+                .text("State") { StateMark.ofMessage($0.state).html($0.state) },
+                .text("Last answer") { HTML($0.answer) }
+            ).html
+        }
+    }
+
+    /// Some of the tokens that wait; those that failed have a table of their own.
+    private var waiting: [MessageProgress.TokenOutcome] {
+        Array(message.tokenOutcomes.filter { $0.state != "failed" && !$0.wasSent }.prefix(100))
+    }
+
+    private var timeline: HTML {
+        HTML(.ol, .class("timeline")) {
+            let whole = MessageTimeline(message: message, flights: flights, failures: failures, workers: workers)
+            for event in whole.events {
+                HTML(.li, .class(event.mark.rawValue)) {
+                    HTML(.span, .class("when")) { event.at?.html ?? HTML(event.isNow ? "now" : "time not recorded") }
+                    HTML(.span, .class("what")) { event.text }
+                }
+            }
+        }
+    }
+
+    @HTMLBuilder private var failureTable: HTML {
+        DataTable(
+            "Pushes that failed",
+            failures,
+            .text("Failed") { $0.failedAt.html },
+            .text("Token") { tokens.html($0.token) },
+            .text("Answer") { HTML($0.answer) },
+            .number("Attempt") { String($0.attempt) },
+            .text("Dead since") { $0.unregisteredAt?.html ?? HTML("–") },
+            .text("Requeued") { $0.requeuedAt?.html ?? HTML("–") },
+            .text("apns-id") { failure in failure.apnsID.map { id in HTML(.code) { id } } ?? HTML("–") }
+        ).html
+        if message.ended.failed > failures.count {
+            HTML(.p, .class("note")) { "\(failures.count.grouped) of \(message.ended.failed.grouped)." }
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "id": message.id, "app": message.app, "reference": message.reference, "state": message.state,
+            "attempts": message.attempts, "next_attempt_at": message.nextAttemptAt.map(Moment.init),
+            "last_status": message.lastStatus, "last_reason": message.lastReason, "tokens": message.tokens,
+            "sent": message.ended.sent, "failed": message.ended.failed, "expired": message.ended.expired,
+            "cancelled": message.ended.cancelled, "waiting": message.waiting, "held": message.held,
+            "may_have_arrived": message.mayHaveArrived, "created_at": message.createdAt.map(Moment.init),
+            "finished_at": message.finishedAt.map(Moment.init),
+            "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
+            "workers": workers, "failures": failures.map { $0.json(tokens) }, "contents": contents?.json,
+        ]
+    }
+}
+
+/// Several apps have a message of this id.
+struct MessageChoiceView: PageView {
+    let id: Int64
+    let apps: [String?]
+
+    var title: String { "Message \(id)" }
+    var section: PageSection { .find }
+    var refreshInterval: Int? { nil }
+
+    var content: HTML {
+        HTML(.section) {
+            HTML(.p) { "Several apps have a message of this id. Choose one:" }
+            HTML(.ul) {
+                for app in apps.compactMap({ $0 }) {
+                    HTML(.li) { HTML(.a, .href(Link("messages", String(id), query: ["app": app]))) { app } }
+                }
+            }
+        }
+    }
+
+    var json: JSONValue { ["id": id, "apps": apps.compactMap { $0 }] }
+}

@@ -1,0 +1,24 @@
+import CarillonPostgres
+import CarillonSchema
+
+struct OverviewQuery {
+    let database: WebDatabase
+    var span = ActivitySpan.hour
+
+    func run() async throws -> OverviewView {
+        async let apps = AppStatus.bounded(most: Int64(OverviewView.most), from: database)
+        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let minutes = ActivityBucket.read(app: nil, .hour, from: database)
+        async let day = span == .day ? ActivityBucket.read(app: nil, .day, from: database) : nil
+        async let upkeep = Upkeep(from: database)
+        async let latency = Latency(from: database)
+        return OverviewView(
+            apps: try await apps,
+            workers: try await workers,
+            minutes: try await minutes,
+            day: try await day,
+            upkeep: try await upkeep,
+            latency: try await latency
+        )
+    }
+}

@@ -1,0 +1,158 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// The first page: how much is sent, what waits, and what is wrong.
+struct OverviewView: PageView {
+    /// So many apps are looked at, the first by name.
+    static let most = 200
+    /// So many are shown.
+    private static let shown = 20
+
+    let apps: [AppStatus]
+    let workers: [WorkerRow]
+    /// Of the last hour.
+    let minutes: [ActivityBucket]
+    /// Nil: the chart is of the last hour.
+    let day: [ActivityBucket]?
+    let problems: [Problem]
+    let latency: Latency
+
+    init(
+        apps: [AppStatus],
+        workers: [WorkerRow],
+        minutes: [ActivityBucket],
+        day: [ActivityBucket]? = nil,
+        upkeep: Upkeep,
+        latency: Latency
+    ) {
+        self.latency = latency
+        self.apps = apps
+        self.workers = workers
+        self.minutes = minutes
+        self.day = day
+        problems = ProblemRules.problems(apps: apps, workers: workers, upkeep: upkeep)
+    }
+
+    var title: String { "Overview" }
+    var section: PageSection { .overview }
+    var refreshInterval: Int? { 5 }
+
+    private var span: ActivitySpan { day == nil ? .hour : .day }
+    private var buckets: [ActivityBucket] { day ?? minutes }
+
+    /// Of the last minute that is complete.
+    private func rate(_ count: (ActivityBucket) -> Int64) -> Double {
+        Double(minutes.dropLast().last.map(count) ?? 0) / ActivitySpan.hour.bucketSeconds
+    }
+    var sentPerSecond: Double { rate { $0.sent } }
+    var failedPerSecond: Double { rate { $0.failed + $0.expired } }
+    private var retriedPerSecond: Double { rate { $0.retried } }
+    private var retriedLastHour: Int64 { minutes.reduce(0) { $0 + $1.retried } }
+    var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
+    private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
+    var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
+    var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
+    var workersAlive: Int { workers.count(where: \.isAlive) }
+    private var hasEstimates: Bool { apps.contains { $0.depth > $0.countLimit } }
+    private var hasUncounted: Bool { apps.contains(where: \.hasMoreScheduled) }
+    private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
+    private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
+
+    @HTMLBuilder var content: HTML {
+        problemList
+        Tiles(
+            .init(
+                "Sent a second",
+                Quantity.rate(sentPerSecond),
+                note: "\(Quantity.short(sentLastHour)) in the last hour",
+                mark: .good
+            ),
+            .init(
+                "Failed a second",
+                Quantity.rate(failedPerSecond),
+                note: "\(Quantity.short(failedLastHour)) in the last hour",
+                mark: failedPerSecond > 0 ? .bad : .quiet
+            ),
+            .init(
+                "Retried a second",
+                Quantity.rate(retriedPerSecond),
+                note: "\(Quantity.short(retriedLastHour)) in the last hour",
+                mark: retriedPerSecond > 0 ? .attention : .quiet
+            ),
+            .init(
+                "Ready",
+                (hasEstimates ? "about " : "") + Quantity.short(depth),
+                note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
+                mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
+            ),
+            .init("Scheduled", (hasUncounted ? "over " : "") + Quantity.short(scheduled), note: "later, and retries"),
+            .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
+            .init(
+                "Workers",
+                String(workersAlive),
+                note: "\(workers.count { !$0.isAlive }) without a heartbeat",
+                mark: workersAlive > 0 ? .quiet : .bad
+            )
+        ).html
+        latencyTiles
+        span.tabs { Link(query: ["over": $0]) }
+        ActivityChart(buckets: buckets, span: span).html
+        if apps.count == Self.most {
+            HTML(.p, .class("note")) {
+                "The problems of apps and the counts of ready, scheduled and in flight are those of the first \(Self.most) "
+                    + "apps by name."
+            }
+        }
+        if !apps.isEmpty {
+            HTML(.section) {
+                AppTable(caption: apps.count > Self.shown ? "Apps that send most" : "Apps", apps: busiest).html
+                if apps.count > Self.shown { HTML(.p) { HTML(.a, .href(Link("apps"))) { "All apps" } } }
+            }
+        }
+    }
+
+    /// By name if all are shown.
+    private var busiest: [AppStatus] {
+        guard apps.count > Self.shown else { return apps }
+        return Array(apps.sorted { ($0.sentLastHour, $0.depth) > ($1.sentLastHour, $1.depth) }.prefix(Self.shown))
+    }
+
+    private var latencyTiles: HTML {
+        let (waits, answers) = (latency.waits.tile, latency.answers.tile)
+        return Tiles(
+            .init("Half of the jobs are claimed in", waits.value, note: waits.note),
+            .init("Half of the requests are answered in", answers.value, note: answers.note)
+        ).html
+    }
+
+    private var problemList: HTML {
+        guard !problems.isEmpty else {
+            return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") }
+        }
+        return HTML(.section, .class("problems")) {
+            HTML(.h2) { "What is wrong right now" }
+            HTML(.ul) {
+                for problem in problems.prefix(20) {
+                    HTML(.li, .class(problem.severity.rawValue)) {
+                        HTML(.a, .href(problem.link)) { problem.sentence }
+                        HTML(.span, .class("note")) { problem.remedy }
+                    }
+                }
+            }
+            if problems.count > 20 { HTML(.p, .class("note")) { "And \(problems.count - 20) more." } }
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "problems": problems,
+            "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond,
+            "retried_per_second": retriedPerSecond, "ready": depth,
+            "ready_is_estimated": hasEstimates, "scheduled": scheduled,
+            "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
+            "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "activity": buckets,
+            "apps": busiest,
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+import CarillonPostgres
+
+/// The database of the dashboard: what pages read, and what people change.
+struct WebDatabase: StatementRunner {
+    /// A statement waits for earlier ones as long as it may run. A browser gives a page up after ten seconds.
+    private static let reading = ServiceDatabase.Group(
+        name: "reading",
+        connections: 3,
+        server: .any,
+        settings: SessionSettings.unhurried.with([
+            "lock_timeout": "1s", "statement_timeout": "5s", "default_transaction_read_only": "on",
+        ]),
+        isReading: true,
+        longestWait: .seconds(5)
+    )
+    private static let changing = ServiceDatabase.Group(
+        name: "changing",
+        connections: 2,
+        settings: SessionSettings.unhurried.with([
+            "lock_timeout": "3s", "statement_timeout": "20s", "carillon.source": "dashboard",
+        ]),
+        longestWait: .seconds(10)
+    )
+
+    private let service: ServiceDatabase
+
+    init(_ source: DatabaseSource, _ configuration: DashboardConfiguration) {
+        let observer = configuration.observer
+        service = ServiceDatabase(
+            source,
+            application: "carillon web",
+            groups: [Self.reading, Self.changing],
+            loop: configuration.loop,
+            observer: { observer(.database($0)) }
+        )
+    }
+
+    /// Runs a statement that only reads.
+    func query<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        try await service.query(statement, parameters, Self.reading, decode)
+    }
+
+    /// Runs a statement that changes something.
+    func change<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        try await service.query(statement, parameters, Self.changing, decode)
+    }
+
+    func close() async { await service.close() }
+}

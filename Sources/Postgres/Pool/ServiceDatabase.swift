@@ -1,0 +1,198 @@
+package import CarillonIO
+
+/// The database of a service: a few connections, each of which is made when it is needed, and again when it was lost. A call
+/// that cannot wait fails.
+package actor ServiceDatabase {
+    /// Connections for one kind of statement, so that no other kind waits for it.
+    package struct Group: Sendable {
+        let name: String
+        let connections: Int
+        let server: ServerKind
+        let settings: SessionSettings
+        /// Its statements only read, so one whose answer was lost is sent again.
+        let isReading: Bool
+        /// One call at a time is sent on each connection, and one that has waited this long for its turn fails. Nil: a call is
+        /// sent at once, and PostgreSQL does it after those before it.
+        let longestWait: Duration?
+
+        package init(
+            name: String,
+            connections: Int,
+            server: ServerKind = .writable,
+            settings: SessionSettings,
+            isReading: Bool = false,
+            longestWait: Duration? = nil
+        ) {
+            self.name = name
+            self.connections = connections
+            self.server = server
+            self.settings = settings
+            self.isReading = isReading
+            self.longestWait = longestWait
+        }
+    }
+
+    /// For logs.
+    package enum Event: Sendable {
+        /// No connection can be made. Reported once, however many calls fail.
+        case lost(any Error)
+        case back
+    }
+
+    private struct Line {
+        let group: Group
+        var connection: PostgresConnection?
+        /// Calls that come meanwhile share it.
+        var connecting: Task<PostgresConnection, any Error>?
+        /// The calls that use it.
+        var calls = 0
+        var turns = CallLine<CheckedContinuation<Bool, Never>>()
+    }
+
+    private static let connectionTimeout = Duration.seconds(5)
+
+    private let source: DatabaseSource
+    private let application: String
+    private let loop: EventLoop
+    private let observer: @Sendable (Event) -> Void
+    private var lines: [Line]
+    private var isAway = false
+    private var isClosed = false
+
+    package init(
+        _ source: DatabaseSource,
+        application: String,
+        groups: [Group],
+        loop: EventLoop,
+        observer: @escaping @Sendable (Event) -> Void
+    ) {
+        self.source = source
+        self.application = application
+        self.loop = loop
+        self.observer = observer
+        lines = groups.flatMap { group in (0..<group.connections).map { _ in Line(group: group) } }
+    }
+
+    /// Runs one statement, which is a transaction. If the connection had been lost before the statement was sent, or only its
+    /// answer was lost and the statement reads, it is sent again on a new one.
+    package func query<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ group: Group,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        let place = leastUsed(of: group)
+        lines[place].calls += 1
+        defer { lines[place].calls -= 1 }
+        var isRepeated = false
+        while true {
+            let connection = try await connected(place)
+            do {
+                try await takeTurn(place)
+                defer { endTurn(place) }
+                return try await connection.query(statement, parameters, decode)
+            } catch let error as PostgresError where Self.isLoss(error) {
+                if lines[place].connection === connection { lines[place].connection = nil }
+                guard group.isReading || error.outcome == .nothingDone, !isRepeated, !isClosed else { throw error }
+                isRepeated = true
+            }
+        }
+    }
+
+    /// The connection was lost, or the server ends it.
+    private static func isLoss(_ error: PostgresError) -> Bool {
+        error.code == .closed || error.sqlState.map(SQLState.unavailable.contains) ?? false
+    }
+
+    /// Lends a connection of its own, for transactions.
+    package func with<R: Sendable>(
+        _ group: Group,
+        _ body: @Sendable (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        let connection = try await connect(group)
+        do {
+            let result = try await body(connection)
+            await connection.close()
+            return result
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    package func close() async {
+        isClosed = true
+        for place in lines.indices {
+            for call in lines[place].turns.closed() { call.resume(returning: false) }
+            if let connection = try? await lines[place].connecting?.value { await connection.close() }
+            await lines[place].connection?.close()
+            lines[place].connection = nil
+        }
+    }
+
+    // MARK: Turns
+
+    private func takeTurn(_ place: Int) async throws {
+        guard lines[place].group.longestWait != nil else { return }
+        let isTurn = await withCheckedContinuation { call in
+            if lines[place].turns.came(call, at: .now) { call.resume(returning: true) }
+        }
+        guard !isTurn else { return }
+        throw PostgresError(
+            .busy,
+            "PostgreSQL is busy with earlier requests, so this one was not sent to it.",
+            hint: "Try again in a moment. pg_stat_activity shows what the sessions of '\(application)' are waiting for."
+        )
+    }
+
+    private func endTurn(_ place: Int) {
+        guard let longestWait = lines[place].group.longestWait else { return }
+        let (next, late) = lines[place].turns.ended(at: .now, longestWait: longestWait)
+        for call in late { call.resume(returning: false) }
+        next?.resume(returning: true)
+    }
+
+    // MARK: Connecting
+
+    private func leastUsed(of group: Group) -> Int {
+        let places = lines.indices.filter { lines[$0].group.name == group.name }
+        guard let place = places.min(by: { lines[$0].calls < lines[$1].calls }) else {
+            preconditionFailure("there are lines of each group")
+        }
+        return place
+    }
+
+    private func connected(_ place: Int) async throws -> PostgresConnection {
+        if let connection = lines[place].connection { return connection }
+        let group = lines[place].group
+        let task = lines[place].connecting ?? Task { try await connect(group) }
+        lines[place].connecting = task
+        let result = await task.result
+        // Whoever waited for the same task comes here too, perhaps after another was begun.
+        if lines[place].connecting == task {
+            lines[place].connecting = nil
+            lines[place].connection = isClosed ? nil : try? result.get()
+        }
+        return try result.get()
+    }
+
+    private func connect(_ group: Group) async throws -> PostgresConnection {
+        do {
+            let connection = try await PostgresConnection.connect(
+                source,
+                on: loop,
+                application: application,
+                to: group.server,
+                settings: group.settings,
+                timeout: Self.connectionTimeout
+            )
+            if isAway { observer(.back) }
+            isAway = false
+            return connection
+        } catch {
+            if !isAway { observer(.lost(error)) }
+            isAway = true
+            throw error
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// The SQLSTATE codes that the program tells apart.
+package enum SQLState {
+    package static let insufficientPrivilege = "42501"
+    package static let lockNotAvailable = "55P03"
+    package static let undefinedTable = "42P01"
+    package static let undefinedFunction = "42883"
+    package static let undefinedColumn = "42703"
+    package static let undefinedSchema = "3F000"
+
+    package static let undefinedObject = "42704"
+    package static let duplicateObject = "42710"
+    /// A token of a program that is not known.
+    package static let unknownLogin = "28000"
+
+    /// The schema is missing, or is of another version than the program.
+    package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
+
+    /// A function of the schema rejected a value, and says which.
+    package static let badValue = "22023"
+    package static let tooLarge = "54000"
+    /// JSON that is nested more deeply than PostgreSQL's stack allows.
+    package static let tooDeep = "54001"
+
+    /// A function of the schema rejected a value, or the value has the wrong type: the caller can fix it.
+    package static let badArgument: Set<String> = [badValue, "22P02", "22003", tooLarge, tooDeep]
+
+    /// The server is shutting down, starting, or was stopped.
+    package static let unavailable: Set<String> = ["57P01", "57P02", "57P03"]
+}

@@ -1,0 +1,20 @@
+/// What runs a statement: one connection, or the few connections of a service.
+package protocol StatementRunner: Sendable {
+    func query<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R
+}
+
+extension StatementRunner {
+    /// Runs a statement and reads a value from each of its rows.
+    package func values<Value: RowReadable>(
+        of statement: Statement,
+        _ parameters: Parameters = Parameters()
+    ) async throws -> [Value] {
+        try await query(statement, parameters) { rows in try rows.indices.map { row in try Value(rows, row) } }
+    }
+}
+
+extension PostgresConnection: StatementRunner {}

@@ -1,0 +1,23 @@
+package import CarillonPostgres
+package import CarillonText
+
+extension JSONValue {
+    /// A row as an object: its columns are the members, in their order.
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        var members: [(String, JSONValue)] = []
+        for place in 0..<rows.columnCount { members.append((rows.name(of: place), try Self.cell(rows, row, place))) }
+        self = .object(members)
+    }
+
+    private static func cell(_ rows: borrowing Rows, _ row: Int, _ place: Int) throws(PostgresError) -> JSONValue {
+        let column = Rows.Column.place(place)
+        if try rows.isNull(row, column) { return .null }
+        return switch rows.typeID(of: place) {
+        case PostgresType.bool.id: .bool(try rows.bool(row, column))
+        case PostgresType.int2.id, PostgresType.int4.id, PostgresType.int8.id: .int(try rows.int64(row, column))
+        case PostgresType.timestamptz.id: .string(TimeText.seconds(try rows.timestamp(row, column)))
+        case PostgresType.json.id: .json(try rows.string(row, column))
+        default: .string(try rows.string(row, column))
+        }
+    }
+}

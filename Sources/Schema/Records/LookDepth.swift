@@ -1,0 +1,28 @@
+package import CarillonPostgres
+
+/// How many of the newest rows of each app a page looks at: of all apps together so few that nobody waits for them.
+package enum LookDepth {
+    /// Of one app.
+    private static let most: Int64 = 5_000
+    /// Of all apps together, if they are not too many.
+    private static let total: Int64 = 20_000
+    private static let least: Int64 = 50
+    /// Pages that show all apps look at so many, the first by name.
+    package static let apps: Int64 = 500
+
+    /// The clause for a statement. In a subquery, the planner does not see the number. If it did, it would choose to sort an app's
+    /// rows as soon as it assumes that there are fewer, and would sort all of them.
+    package static func limit(_ depth: String) -> String { "LIMIT (SELECT (\(depth))::int8)" }
+
+    private static let count = Statement(
+        "web_app_count",
+        "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps)) a"
+    )
+
+    /// - Parameter app: Nil: of each app.
+    package static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
+        guard app == nil else { return most }
+        let apps = try await database.query(count, Parameters()) { rows in try rows.int64(0, "apps") }
+        return max(least, min(most, total / max(1, apps)))
+    }
+}

@@ -1,0 +1,127 @@
+package import CarillonPostgres
+package import CarillonText
+import FoundationEssentials
+
+/// A row of `message_status`.
+package struct MessageProgress: RowReadable {
+    package static let columns = """
+        m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
+            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.may_have_arrived,
+            m.outcomes::json
+        """
+    private static let byID = Statement(
+        "message_progress",
+        """
+        SELECT \(columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.app
+        """
+    )
+
+    package let id: Int64
+    package let app: String?
+    package let reference: String?
+    package let state: String
+    package let attempts: Int64
+    /// Microseconds since 1970.
+    package let nextAttemptAt: Int64?
+    package let lastStatus: Int64?
+    package let lastReason: String?
+    package let tokens: Int64
+    package let ended: EndedPushes
+    package let waiting: Int
+    /// Why nothing of it can be sent at the moment.
+    package let held: String?
+    /// Microseconds since 1970.
+    package let createdAt: Int64?
+    package let finishedAt: Int64?
+    /// JSON: one object a token.
+    private let outcomes: String
+    /// For pushes that were not recorded as sent.
+    package let mayHaveArrived: Bool
+    /// With its tokens.
+    package let json: JSONValue
+
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        id = try rows.int64(row, "id")
+        app = try rows.stringIfPresent(row, "app")
+        reference = try rows.stringIfPresent(row, "reference")
+        state = try rows.string(row, "state")
+        attempts = try rows.int64IfPresent(row, "attempts") ?? 0
+        nextAttemptAt = try rows.timestampIfPresent(row, "next_attempt_at")
+        lastStatus = try rows.int64IfPresent(row, "last_status")
+        lastReason = try rows.stringIfPresent(row, "last_reason")
+        tokens = try rows.int64(row, "tokens")
+        ended = try EndedPushes(rows, row)
+        waiting = Int(try rows.int64(row, "waiting"))
+        held = try rows.stringIfPresent(row, "held")
+        createdAt = try rows.timestampIfPresent(row, "created_at")
+        finishedAt = try rows.timestampIfPresent(row, "finished_at")
+        outcomes = try rows.string(row, "outcomes")
+        mayHaveArrived = try rows.bool(row, "may_have_arrived")
+        json = try JSONValue(rows, row)
+    }
+
+    /// The messages with that id: of one app, or of every app.
+    package static func all(
+        _ id: Int64,
+        of app: String?,
+        from database: some StatementRunner
+    ) async throws -> [MessageProgress] {
+        try await database.values(of: byID, Parameters(id, app))
+    }
+
+    /// For example "1 sent, 2 failed".
+    package var counts: String {
+        let parts = ended.texts
+        return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ") + replaced
+    }
+
+    /// What has ended and was not sent, for example "2 failed, 1 expired".
+    package var unsent: String { ended.unsentTexts.joined(separator: ", ") + replaced }
+
+    private var replaced: String {
+        wasSuperseded ? " (a newer push replaced \(ended.cancelled == 1 ? "it" : "them"))" : ""
+    }
+
+    /// Updates of it were not sent because newer ones were due.
+    package var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
+
+    /// Each token that failed or waits, and each that was sent and whose `apns-unique-id` was kept; 1,000 at most.
+    package var tokenOutcomes: [TokenOutcome] {
+        (try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8))) ?? []
+    }
+
+    package struct TokenOutcome: Decodable {
+        package let token: String
+        package let state: String
+        package let status: Int?
+        package let reason: String?
+        /// The `apns-unique-id`, if it was kept.
+        package let uniqueID: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case token, state, status, reason
+            case uniqueID = "apns_unique_id"
+        }
+
+        package var wasSent: Bool { state == "sent" }
+
+        /// As in "503 ServiceUnavailable"; empty: none.
+        package var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
+
+        package var line: String {
+            let parts = [token + ": " + state, answer, uniqueID.map { "apns-unique-id \($0)" } ?? ""]
+            return parts.filter { !$0.isEmpty }.joined(separator: ", ")
+        }
+    }
+
+    /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
+    package var condition: String {
+        guard waiting > 0 else {
+            return state + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
+        }
+        let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
+        let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
+        let text = state + cause + time + (held.map { "; \($0.visible)" } ?? "")
+        return text.last.map { ".?!".contains($0) } == true ? text : text + "."
+    }
+}

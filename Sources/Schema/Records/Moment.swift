@@ -1,0 +1,15 @@
+package import CarillonText
+
+/// A time of the database in microseconds since 1970.
+package struct Moment: Sendable, JSONConvertible {
+    package let microseconds: Int64
+
+    package init(_ microseconds: Int64) { self.microseconds = microseconds }
+
+    package var text: String { TimeText.seconds(microseconds) }
+
+    /// 2026-11-22 11:45:00 UTC
+    package var readable: String { text.replacing("T", with: " ").replacing("Z", with: " UTC") }
+
+    package var json: JSONValue { text.json }
+}

@@ -1,0 +1,45 @@
+import ApplePush
+import CarillonPushQueue
+import CarillonWeb
+import Testing
+
+@testable import CarillonDashboard
+
+/// How the dashboard writes what it has read.
+@Suite struct DisplayTests {
+    @Test func `numbers are short, and ages have two units`() {
+        let shorts: [(Int64, String)] = [
+            (0, "0"), (950, "950"), (9_999, "9,999"), (12_345, "12.3k"), (1_200_000, "1.2M"), (50_000_000, "50M"),
+            (-20_000, "-20k"),
+        ]
+        for (count, text) in shorts { #expect(Quantity.short(count) == text) }
+        for (rate, text) in [(0, "0"), (0.04, "0"), (0.25, "0.3"), (9.5, "9.5"), (1_234.4, "1,234")] {
+            #expect(Quantity.rate(rate) == text)
+        }
+        let ages: [(Int64, String)] = [
+            (-5, "0s"), (0, "0s"), (59, "59s"), (60, "1m"), (185, "3m 5s"), (3_600, "1h"), (90_000, "1d 1h"),
+            (86_460, "1d"),
+        ]
+        for (age, text) in ages { #expect(Quantity.age(age) == text) }
+        #expect(Quantity.bounded(1_000) == "1,000" && Quantity.bounded(1_001) == "more than 1,000")
+    }
+
+    @Test func `only both ends of a token are shown, unless it is allowed`() {
+        let token = "0123456789abcdef0123456789abcdef"
+        #expect(TokenDisplay(isWhole: false).text(token) == "01234567…cdef")
+        #expect(TokenDisplay(isWhole: true).text(token) == token)
+        #expect(!TokenDisplay(isWhole: false).html(token).markup.contains("find"))
+        #expect(TokenDisplay(isWhole: true).html(token).markup.contains("/find?q=\(token)"))
+    }
+
+    @Test func `every reason has a sentence`() {
+        let names = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) + ["MalformedHeader"]
+        let none = ReasonSentence.text(for: "NoSuchReason")
+        for name in names { #expect(ReasonSentence.text(for: name) != none, "\(name)") }
+    }
+
+    @Test(arguments: [("acme", "acme"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$(rm)", "'$(rm)'"), ("", "''")])
+    func `a word of a command can be pasted into a shell`(word: String, quoted: String) {
+        #expect(ShellWord.quote(word) == quoted)
+    }
+}

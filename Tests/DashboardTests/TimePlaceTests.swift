@@ -1,0 +1,41 @@
+import CarillonWeb
+import Testing
+
+@testable import CarillonDashboard
+
+@Suite struct TimePlaceTests {
+    private static func next(_ times: [Int64], of start: TimePlace? = nil) -> TimePlace? {
+        TimePlace(behind: times, of: start, .newestFirst)
+    }
+
+    @Test func `the next page goes on within the rows of one time`() {
+        #expect(Self.next([]) == nil)
+        #expect(Self.next([9, 8, 7]) == TimePlace(time: 7, shown: 1))
+        #expect(Self.next([9, 7, 7]) == TimePlace(time: 7, shown: 2))
+        #expect(Self.next([7, 7, 7], of: TimePlace(time: 7, shown: 2)) == TimePlace(time: 7, shown: 5))
+        #expect(Self.next([7, 7, 6], of: TimePlace(time: 7, shown: 5)) == TimePlace(time: 6, shown: 1))
+    }
+
+    @Test func `of too many rows of one time the rest is left out, and what follows is not`() {
+        let full = TimePlace(time: 7, shown: TimePlace.mostShown)
+        #expect(Self.next([7], of: full) == TimePlace(time: 6, shown: 0))
+        #expect(TimePlace(behind: [7], of: full, .oldestFirst) == TimePlace(time: 8, shown: 0))
+        #expect(Self.next([7], of: TimePlace(time: 7, shown: TimePlace.mostShown - 1)) == full)
+    }
+
+    @Test func `a link has the place, and only what a link can have is read`() throws {
+        func place(_ query: (String, String)...) throws -> TimePlace? {
+            let request = Request(method: "GET", path: "/", query: query.map { (name: $0.0, value: $0.1) })
+            return try TimePlace(request, "before", from: "older")
+        }
+        #expect(try place() == nil)
+        #expect(try place(("before", "7")) == TimePlace(time: 7, shown: 0))
+        #expect(try place(("before", "7"), ("shown", "3")) == TimePlace(time: 7, shown: 3))
+        #expect(TimePlace(time: 7, shown: 3).added(to: Link("failures"), "before").text == "/failures?before=7&shown=3")
+        #expect(TimePlace(time: 7, shown: 0).added(to: Link("failures"), "before").text == "/failures?before=7")
+        let wrong = [("x", "0"), ("-1", "0"), ("99999999999999999999", "0"), ("7", "-1"), ("7", "1001"), ("7", "x")]
+        for (time, shown) in wrong {
+            #expect(throws: PageError.self) { try place(("before", time), ("shown", shown)) }
+        }
+    }
+}
