@@ -59,7 +59,7 @@ actor AppGauges {
     private func ask() async throws -> Reading {
         let connection = try await connected()
         let apps = try await AppStatus.all(from: connection)
-        return Reading(apps: apps, maintenance: try await MaintenanceStatus(on: connection))
+        return Reading(apps: apps, maintenance: try await MaintenanceStatus(from: connection))
     }
 
     private func connected() async throws -> PostgresConnection {

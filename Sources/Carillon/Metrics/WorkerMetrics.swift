@@ -106,9 +106,9 @@ struct WorkerMetrics {
         metrics.begin(.defaultPartitionRows)
         for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
         metrics.begin(.maintenanceAge)
-        for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.name]) }
+        for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.step]) }
         metrics.begin(.maintenanceFailing)
-        for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.name]) }
+        for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.step]) }
     }
 
     private func name(of app: Int32) -> String { counters.names[app] ?? String(app) }

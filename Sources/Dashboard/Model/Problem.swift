@@ -176,7 +176,7 @@ enum ProblemRules {
             Problem(
                 severity: .warning,
                 sentence: "Maintenance fails at '\(failing.step)'"
-                    + (failing.error.map { ": " + $0.asSentence } ?? "."),
+                    + (failing.lastError.map { ": " + $0.asSentence } ?? "."),
                 remedy: "'carillon check' says more.",
                 link: link
             )

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 import CarillonWeb
 
@@ -51,7 +52,7 @@ struct WorkersView: PageView {
                 HTML(.li) {
                     StateMark.bad.html("'\(failing.step)' fails")
                     " "
-                    HTML(.span, .class("note")) { failing.error ?? "" }
+                    HTML(.span, .class("note")) { failing.lastError ?? "" }
                 }
             }
             for spill in upkeep.spills {
@@ -73,7 +74,7 @@ struct WorkersView: PageView {
     var json: JSONValue {
         [
             "workers": workers,
-            "maintenance_failing": upkeep.failing.map { ["step": $0.step, "error": $0.error] as JSONValue },
+            "maintenance_failing": upkeep.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
             "default_partition_rows": upkeep.spills.map { ["table": $0.table, "rows": $0.rows] as JSONValue },
             "oldest_transaction_seconds": upkeep.oldestTransaction,
         ]

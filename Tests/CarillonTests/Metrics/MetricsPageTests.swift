@@ -21,7 +21,7 @@ import Testing
             let worker = WorkerMetrics(
                 counters: Self.counters,
                 apps: try await AppStatus.all(from: database.connection),
-                maintenance: try await MaintenanceStatus(on: database.connection)
+                maintenance: try await MaintenanceStatus(from: database.connection)
             )
             var traffic = Traffic()
             traffic.ends = ["idle": 1]

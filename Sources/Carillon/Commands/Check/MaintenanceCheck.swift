@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 /// Checks the maintenance of history: partitions are created ahead of time, and old ones are dropped.
@@ -9,20 +10,20 @@ struct MaintenanceCheck {
     let connection: PostgresConnection
 
     func run() async throws -> Finding {
-        let status = try await MaintenanceStatus(on: connection)
-        if let step = status.steps.first(where: \.isFailing) {
-            let others = status.steps.count(where: \.isFailing) - 1
+        let status = try await MaintenanceStatus(from: connection)
+        if let step = status.failing.first {
+            let others = status.failing.count - 1
             let more = others > 0 ? " (and \(Counted.text(Int64(others), "other")))" : ""
             return .warning(
                 "history",
-                "The maintenance step '\(step.name)'\(more) fails: \(step.lastError ?? "no error was recorded")"
+                "The maintenance step '\(step.step)'\(more) fails: \(step.lastError ?? "no error was recorded")"
                     .asSentence,
                 remedy:
                     "Fix that. Workers try again within 5 minutes; CALL carillon.maintain() tries at once. The view "
                     + "carillon.maintenance shows the state of each step."
             )
         }
-        if let partition = status.defaultPartitions.first(where: { $0.rows > 0 }) {
+        if let partition = status.filledPartitions.first {
             return .warning(
                 "history",
                 "\(Counted.text(partition.rows, "row")) of carillon.\(partition.table) "
