@@ -25,12 +25,12 @@ enum ProblemRules {
     private static let fewFailures: Int64 = 3
     static let longTransaction: Int64 = 600
 
-    static func problems(apps: [AppStatus], workers: [WorkerRow], upkeep: Upkeep) -> [Problem] {
+    static func problems(apps: [AppStatus], workers: [WorkerRecord], upkeep: Upkeep) -> [Problem] {
         let all = fleet(apps, workers) + apps.flatMap(app) + credentials(apps) + around(upkeep)
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
     }
 
-    private static func fleet(_ apps: [AppStatus], _ workers: [WorkerRow]) -> [Problem] {
+    private static func fleet(_ apps: [AppStatus], _ workers: [WorkerRecord]) -> [Problem] {
         var problems: [Problem] = []
         let link = PageSection.workers.link
         if apps.isEmpty {

@@ -7,7 +7,7 @@ struct OverviewQuery {
 
     func run() async throws -> OverviewView {
         async let apps = AppStatus.bounded(most: Int64(OverviewView.most), from: database)
-        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let workers = WorkerRecord.all(most: WorkerRow.most, from: database)
         async let minutes = ActivityBucket.read(app: nil, .hour, from: database)
         async let day = span == .day ? ActivityBucket.read(app: nil, .day, from: database) : nil
         async let upkeep = Upkeep(from: database)

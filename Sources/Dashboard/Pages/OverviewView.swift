@@ -10,7 +10,7 @@ struct OverviewView: PageView {
     private static let shown = 20
 
     let apps: [AppStatus]
-    let workers: [WorkerRow]
+    let workers: [WorkerRecord]
     /// Of the last hour.
     let minutes: [ActivityBucket]
     /// Nil: the chart is of the last hour.
@@ -20,7 +20,7 @@ struct OverviewView: PageView {
 
     init(
         apps: [AppStatus],
-        workers: [WorkerRow],
+        workers: [WorkerRecord],
         minutes: [ActivityBucket],
         day: [ActivityBucket]? = nil,
         upkeep: Upkeep,

@@ -4,12 +4,12 @@ import CarillonText
 
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]
-    let workers: [WorkerStatus]
+    let workers: [WorkerRecord]
 
     static func read(from connection: PostgresConnection) async throws -> StatusSnapshot {
         StatusSnapshot(
             apps: try await AppStatus.all(from: connection),
-            workers: try await connection.values(of: WorkerStatus.statement)
+            workers: try await WorkerRecord.all(from: connection)
         )
     }
 
