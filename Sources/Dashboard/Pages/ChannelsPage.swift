@@ -10,7 +10,7 @@ struct ChannelsQuery {
     private static let statement = Statement(
         "web_channels",
         """
-        SELECT a.name AS app, c.reference, c.policy, c.channel_id, c.state, c.last_error, c.requested_at, c.created_at
+        SELECT \(ChannelRecord.columns)
         FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
             SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(LookDepth.limit("$1"))) c
         ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
@@ -29,7 +29,7 @@ struct ChannelsQuery {
 
     func run() async throws -> ChannelsView {
         let depth = try await LookDepth.read(for: nil, from: database)
-        async let channels: [ChannelsView.Channel] = database.values(of: Self.statement, Parameters(depth))
+        async let channels: [ChannelRecord] = database.values(of: Self.statement, Parameters(depth))
         async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
         return ChannelsView(channels: try await channels, unknown: try await unknown)
     }
@@ -37,43 +37,6 @@ struct ChannelsQuery {
 
 /// The channels that Live Activities follow.
 struct ChannelsView: PageView {
-    struct Channel: RowReadable, JSONConvertible {
-        let app: String
-        let reference: String
-        let policy: Int64
-        let id: String?
-        let state: String
-        let error: String?
-        let requestedAt: Moment
-        let createdAt: Moment?
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.string(row, "app")
-            reference = try rows.string(row, "reference")
-            policy = try rows.int64(row, "policy")
-            id = try rows.stringIfPresent(row, "channel_id")
-            state = try rows.string(row, "state")
-            error = try rows.stringIfPresent(row, "last_error")
-            requestedAt = Moment(try rows.timestamp(row, "requested_at"))
-            createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
-        }
-
-        var mark: StateMark {
-            switch state {
-            case "ready": .good
-            case "failed", "missing": .bad
-            default: .attention
-            }
-        }
-
-        var json: JSONValue {
-            [
-                "app": app, "reference": reference, "policy": policy, "channel_id": id, "state": state,
-                "error": error, "requested_at": requestedAt, "created_at": createdAt,
-            ]
-        }
-    }
-
     struct Unknown: RowReadable, JSONConvertible {
         let app: String
         let id: String
@@ -90,7 +53,7 @@ struct ChannelsView: PageView {
         var json: JSONValue { ["app": app, "channel_id": id, "is_ours": isOurs, "first_seen_at": firstSeenAt] }
     }
 
-    let channels: [Channel]
+    let channels: [ChannelRecord]
     let unknown: [Unknown]
 
     var title: String { "Channels" }
@@ -110,7 +73,7 @@ struct ChannelsView: PageView {
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Reference") { HTML($0.reference) },
                 .text("State") { $0.mark.html($0.state) },
-                .text("Stored for offline devices") { HTML($0.policy == 1 ? "the last message" : "nothing") },
+                .text("Stored for offline devices") { HTML($0.storage) },
                 .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
                 .text("Created") { $0.createdAt?.html ?? HTML("–") },
                 .text("Last error") { HTML($0.error ?? "–") }
@@ -128,5 +91,23 @@ struct ChannelsView: PageView {
         }
     }
 
-    var json: JSONValue { ["channels": channels, "unknown": unknown] }
+    var json: JSONValue { ["channels": channels.map(\.pageJSON), "unknown": unknown] }
+}
+
+extension ChannelRecord {
+    fileprivate var mark: StateMark {
+        switch state {
+        case "ready": .good
+        case "failed", "missing": .bad
+        default: .attention
+        }
+    }
+
+    /// The list of the command calls the error 'last_error'.
+    fileprivate var pageJSON: JSONValue {
+        [
+            "app": app, "reference": reference, "policy": policy, "channel_id": id, "state": state, "error": error,
+            "requested_at": requestedAt, "created_at": createdAt,
+        ]
+    }
 }

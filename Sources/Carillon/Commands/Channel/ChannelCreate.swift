@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -46,7 +47,7 @@ private struct ChannelCreate {
         let row = try await wait(for: reference, of: app)
         if invocation.settings.isOn(.json) {
             invocation.console.print(json: row.json)
-        } else if let channel = row.channel {
+        } else if let channel = row.id {
             invocation.console.print(channel)
             if given == nil { invocation.console.note("Its reference is \(reference).") }
         } else {
@@ -55,11 +56,11 @@ private struct ChannelCreate {
         return .done
     }
 
-    private func wait(for reference: String, of app: String) async throws -> ChannelRow {
+    private func wait(for reference: String, of app: String) async throws -> ChannelRecord {
         let wait = invocation.settings.duration(.channelWait)
         let end = MonotonicInstant.now + wait
         while true {
-            let row = try await ChannelRow.one(reference, of: app, on: connection)
+            let row = try await ChannelRecord.one(reference, of: app, on: connection)
             switch row.state {
             case "ready": return row
             case "failed", "missing":

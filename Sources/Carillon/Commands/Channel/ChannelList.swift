@@ -1,3 +1,4 @@
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -8,7 +9,7 @@ extension Command {
         examples: ["carillon channel list --app shop"],
         run: { invocation in
             let channels = try await DatabaseScope.with(invocation) { connection, _ in
-                try await ChannelRow.all(nil, of: invocation.settings.text(.app), on: connection)
+                try await ChannelRecord.all(of: invocation.settings.text(.app), from: connection)
             }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(json: channels.json)
@@ -22,7 +23,7 @@ extension Command {
                 channels,
                 .left("APP") { $0.app },
                 .left("REFERENCE") { $0.reference },
-                .left("CHANNEL") { $0.channel ?? "-" },
+                .left("CHANNEL") { $0.id ?? "-" },
                 .left("STORES") { $0.storage },
                 .left("STATE") { $0.state },
                 .left("ERROR") { $0.error ?? "-" }

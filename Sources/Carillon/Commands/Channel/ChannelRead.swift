@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -12,15 +13,15 @@ extension Command {
         run: { invocation in
             let app = invocation.settings.text(.app) ?? ""
             let (id, policy) = try await DatabaseScope.with(invocation) { connection, _ in
-                let row = try await ChannelRow.all(invocation.name, of: app, on: connection).first
-                if let row, row.channel == nil {
+                let row = try await ChannelRecord.all(invocation.name, of: app, from: connection).first
+                if let row, row.id == nil {
                     throw CommandError(
                         .failed,
                         "Apple has not created the channel \(row.reference): it is \(row.state)."
                     )
                 }
                 // One that is not recorded has no reference.
-                let id = row?.channel ?? invocation.name
+                let id = row?.id ?? invocation.name
                 return try await ChannelService.with(app, on: connection) { service in
                     guard case .found(let policy) = try await service.ask(.read(ChannelID(id))) else {
                         throw CommandError(.failed, "Apple's answer does not describe the channel.")

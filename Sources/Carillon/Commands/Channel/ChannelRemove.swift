@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 extension Command {
     static let channelRemove = Command(
@@ -16,14 +17,14 @@ extension Command {
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop -> ExitStatus in
                 let app = invocation.settings.text(.app) ?? ""
-                let row = try await ChannelRow.one(invocation.name, of: app, on: connection)
+                let row = try await ChannelRecord.one(invocation.name, of: app, on: connection)
                 try Confirmation(invocation: invocation).obtain(
                     "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."
                 )
                 try await connection.execute(remove, Parameters(app, row.reference))
                 let wait = invocation.settings.duration(.channelWait)
                 let end = MonotonicInstant.now + wait
-                while let left = try await ChannelRow.all(row.reference, of: app, on: connection).first,
+                while let left = try await ChannelRecord.all(row.reference, of: app, from: connection).first,
                     left.reference == row.reference
                 {
                     if wait == .zero {
