@@ -35,7 +35,7 @@ import Testing
         INSERT INTO carillon.workers (id, name, host, pid, version, started_at, heartbeat_at, lease_until, connections)
         VALUES (7, 'patient', 'h', 12, '1.2', now() - interval '1 hour', now() - interval '200 seconds', now() - interval '80 seconds', 3),
             (8, 'new', NULL, NULL, NULL, now(), now(), now() + interval '1 hour', NULL);
-        INSERT INTO carillon.activity (minute, app_id, worker_id, sent) VALUES (date_trunc('minute', now()), 1, 7, 5);
+        INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) VALUES (date_trunc('minute', now()), 1, 7, 5);
         UPDATE carillon.maintenance SET last_failure = now() + interval '1 second', last_error = 'no space' WHERE step = 'make results';
         INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
         VALUES (1, 1, 'aa', 400, 'BadTopic', now() - interval '400 days')
