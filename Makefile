@@ -29,7 +29,7 @@ SOURCES := Sources Tests Package.swift
 RECORD ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release dev demo test browse pictures fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
+.PHONY: help packages build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,11 @@ pictures: packages ## take the pictures of the dashboard that the documentation 
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	PICTURES=$(CURDIR)/docs/images $(SWIFT) test --skip-build --disable-xctest --filter 'PictureTests' $(TEST_FLAGS)
+
+freeze: packages ## write the schema of this version into Tests/Upgrades, for the tests of upgrading: before each tag
+	@bash .ci/packages test
+	$(SWIFT) build --build-tests
+	FREEZE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'FrozenSchemaTests' $(TEST_FLAGS)
 
 fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
 	$(SWIFT) build --build-tests

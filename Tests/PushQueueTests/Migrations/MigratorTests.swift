@@ -4,40 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct MigratorTests {
-    /// Partitions are made as time goes by, and stay on the way down.
-    private static func fingerprint(_ connection: PostgresConnection) async throws -> [String] {
-        let statement = Statement(
-            "fingerprint",
-            """
-            SELECT x FROM (
-                SELECT c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.reloptions::text, '')
-                    || (SELECT string_agg(e.x, ',' ORDER BY e.x) FROM pg_temp.rights(coalesce(c.relacl,
-                        acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) AS e(x))
-                    || coalesce((SELECT string_agg(a.attname || ':' || format_type(a.atttypid, a.atttypmod)
-                        || a.attstorage::text || coalesce((SELECT string_agg(e.x, ',' ORDER BY e.x)
-                            FROM pg_temp.rights(a.attacl) AS e(x)), ''), ',' ORDER BY a.attnum)
-                        FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '') AS x
-                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = 'carillon' AND NOT c.relispartition
-                UNION ALL
-                SELECT 'f ' || p.oid::regprocedure || ' ' || md5(p.prosrc) || (
-                    SELECT string_agg(e.x, ',' ORDER BY e.x)
-                    FROM pg_temp.rights(coalesce(p.proacl, acldefault('f', p.proowner))) AS e(x))
-                FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'carillon'
-            ) all_of_it ORDER BY x
-            """
-        )
-        // By name: a role that goes with the schema and comes again has another number.
-        try await connection.script(
-            """
-            CREATE OR REPLACE FUNCTION pg_temp.rights(acl aclitem[]) RETURNS SETOF text LANGUAGE sql AS $$
-                SELECT pg_get_userbyid(e.grantee) || ' ' || e.privilege_type || ' ' || e.is_grantable FROM aclexplode(acl) e
-            $$
-            """
-        )
-        return try await connection.values(of: statement)
-    }
-
     @Test func `up applies every version once, in order, and records the texts`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
@@ -60,14 +26,14 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             _ = try await migrator.up()
-            let before = try await Self.fingerprint(connection)
+            let before = try await SchemaFingerprint.read(connection)
             #expect(before.count > 60)
             #expect(try await migrator.down() == Migration.all.reversed())
-            #expect(try await Self.fingerprint(connection).isEmpty)
+            #expect(try await SchemaFingerprint.read(connection).isEmpty)
             let schema = Statement("schema", "SELECT count(*) FROM pg_namespace WHERE nspname = 'carillon'")
             #expect(try await connection.query(schema) { try $0.int64(0, 0) } == 0)
             _ = try await migrator.up()
-            #expect(try await Self.fingerprint(connection) == before)
+            #expect(try await SchemaFingerprint.read(connection) == before)
         }
     }
 
@@ -77,11 +43,11 @@ import Testing
             var steps: [[String]] = []
             for version in 1...Migration.latest {
                 #expect(try await migrator.up(to: version).map(\.version) == [version])
-                steps.append(try await Self.fingerprint(connection))
+                steps.append(try await SchemaFingerprint.read(connection))
             }
             for version in (1..<Migration.latest).reversed() {
                 #expect(try await migrator.down(to: version).map(\.version) == [version + 1])
-                #expect(try await Self.fingerprint(connection) == steps[version - 1])
+                #expect(try await SchemaFingerprint.read(connection) == steps[version - 1])
             }
         }
     }
@@ -160,10 +126,10 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, _ in
             for migration in Migration.all.prefix(5) { try await connection.script(migration.up) }
             #expect(try await Migrator(connection).up() == Array(Migration.all.dropFirst(5)))
-            let made = try await Self.fingerprint(connection)
+            let made = try await SchemaFingerprint.read(connection)
             _ = try await Migrator(connection).down()
             try await connection.script(try Migrator.sql())
-            #expect(try await Self.fingerprint(connection) == made)
+            #expect(try await SchemaFingerprint.read(connection) == made)
             try await SchemaCheck.run(on: connection)
         }
         let third = try Migrator.sql(after: 2, to: 3)
