@@ -41,7 +41,7 @@ import Testing
         messages.priority messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
         """
     private static let queue = """
-        messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds \
+        messages scheduled inflight workers unfinished push_counts provider_tokens dedupe fleet_tasks holds \
         activity_updates activity_stamps device_slots
         """
 
