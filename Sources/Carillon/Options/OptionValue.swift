@@ -1,3 +1,5 @@
+import CarillonWeb
+
 /// A value read from an argument, a variable, a file or the table.
 enum OptionValue: Sendable, Equatable {
     case flag(Bool)
