@@ -1,0 +1,8617 @@
+-- The schema and some rows of 0.1.0, as FrozenSchemaTests upgrades it. `make freeze` has written it before the tag
+-- 0.1.0. Afterwards it is not changed: it is what users have.
+
+-- 0001_schema.up.sql
+BEGIN;
+
+-- The schema itself, who may use it, and what has been applied to it.
+--
+-- `carillon migrate up` runs the numbered files in order, each in one transaction, and with the last one all functions, views
+-- and rights. The same by hand:
+--     export PGOPTIONS='-c check_function_bodies=off'
+--     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
+--         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
+-- Each numbered file records itself in carillon.schema_migrations. The others do not, so `carillon migrate up` applies them again:
+-- run it last, because workers start only with functions that are recorded.
+
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int < 140000 THEN
+        RAISE EXCEPTION 'Carillon needs PostgreSQL 14 or newer, but this server has version %', current_setting('server_version')
+            USING ERRCODE = 'feature_not_supported';
+    END IF;
+    -- Payloads are sent byte for byte, and APNs reads UTF-8.
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE EXCEPTION 'database % has the encoding %, but Carillon needs UTF8', current_database(),
+            current_setting('server_encoding')
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'Create one with: CREATE DATABASE name ENCODING ''UTF8'' TEMPLATE template0';
+    END IF;
+END
+$$;
+
+-- Lists all missing rights in one error.
+DO $$
+DECLARE
+    me pg_catalog.pg_roles;
+    commands text[] := '{}';
+BEGIN
+    SELECT r.* INTO me FROM pg_catalog.pg_roles r WHERE r.rolname = current_user;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE n.nspname = 'carillon')
+        AND NOT has_database_privilege(current_database(), 'CREATE')
+    THEN
+        commands := ARRAY[format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user)];
+    END IF;
+    IF NOT me.rolsuper AND NOT me.rolcreaterole THEN
+        commands := commands || ARRAY(
+            SELECT format('CREATE ROLE %I', n.role) FROM unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker',
+                'carillon_tenant', 'carillon_operator', 'carillon_reaper']) WITH ORDINALITY AS n(role, place)
+            WHERE to_regrole(n.role) IS NULL ORDER BY n.place);
+        IF pg_has_role(to_regrole('carillon_reaper'), 'MEMBER') IS NOT TRUE THEN
+            commands := commands || format('GRANT carillon_reaper TO %I', current_user);
+        END IF;
+    END IF;
+    IF cardinality(commands) > 0 THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('%s lacks rights that the migrations need', quote_ident(current_user)),
+            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN OPTION '
+                'on roles that exist):\n' || array_to_string(commands || format(
+                'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
+                current_user), E';\n') || E';\nThe last statement lets the owner grant these roles to others. Then run this again.';
+    END IF;
+END
+$$;
+
+CREATE SCHEMA IF NOT EXISTS carillon;
+COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon';
+
+CREATE TABLE carillon.schema_migrations (
+    version    integer PRIMARY KEY,
+    name       text NOT NULL,
+    checksum   text,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE carillon.schema_migrations IS 'Applied migrations.';
+COMMENT ON COLUMN carillon.schema_migrations.version IS 'the number of the migration';
+COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
+COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
+
+CREATE TABLE carillon.schema_routines (
+    file       text PRIMARY KEY,
+    checksum   text,
+    release    text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE carillon.schema_routines IS 'Applied files of functions, views and rights.';
+COMMENT ON COLUMN carillon.schema_routines.file IS 'its path';
+COMMENT ON COLUMN carillon.schema_routines.checksum IS 'SHA-256 of the file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
+COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
+
+-- The id goes into each apns-id, so that two installations never give two pushes the same one.
+CREATE TABLE carillon.installation (
+    id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
+INSERT INTO carillon.installation DEFAULT VALUES;
+
+-- Roles belong to the whole cluster: another database may create or drop them at the same time. A role with a grant
+-- in this schema cannot be dropped by the `migrate down` of another database.
+--
+-- carillon_reaper deletes dead tokens from watched tables and has no other right. It needs CREATE until as_reaper()
+-- belongs to it.
+DO $$
+DECLARE
+    role text;
+    attempts int;
+BEGIN
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_reaper', 'carillon_tenant',
+        'carillon_worker'] LOOP
+        attempts := 0;
+        LOOP
+            attempts := attempts + 1;
+            BEGIN
+                IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
+                    EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+                END IF;
+                EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
+                    CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
+                EXIT;
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation OR undefined_object THEN
+                    IF attempts = 20 THEN RAISE; END IF;
+            END;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- Programs that start before rights.sql is applied say which migration they lack.
+GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
+TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
+
+-- What people have changed. Functions and triggers write it, in the transaction of the change.
+CREATE TABLE carillon.audit (
+    id      bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    actor   text NOT NULL,
+    login   name NOT NULL DEFAULT session_user,
+    source  text NOT NULL,
+    action  text NOT NULL,
+    app     text,
+    details jsonb NOT NULL DEFAULT '{}',
+    CONSTRAINT audit_actor_has_1_to_255_bytes CHECK (octet_length(actor) BETWEEN 1 AND 255)
+);
+CREATE INDEX audit_by_app ON carillon.audit (app, id);
+-- For maintenance.
+CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
+COMMENT ON TABLE carillon.audit IS
+    'Every change of an app, a credential or a channel, and what people cancelled, requeued, dismissed or tested. Kept for a year.';
+COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
+COMMENT ON COLUMN carillon.audit.at IS 'when it was made';
+COMMENT ON COLUMN carillon.audit.actor IS
+    'the person, as the caller names them; of the command line the user and host; without a name, the login';
+COMMENT ON COLUMN carillon.audit.login IS 'the login at PostgreSQL';
+COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, worker or SQL';
+COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
+COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
+COMMENT ON COLUMN carillon.audit.details IS
+    'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');
+
+COMMIT;
+
+-- 0002_apps.up.sql
+BEGIN;
+
+-- Credentials and apps: operators write them, workers read them.
+
+CREATE TABLE carillon.certificates (
+    id          integer GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    name        text NOT NULL CONSTRAINT certificates_name_is_unique UNIQUE,
+    certificate text,
+    private_key text,
+    passphrase  text,
+    key_id      text,
+    team_id     text,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    -- Written by the program when it has read the credential.
+    not_after   timestamptz,
+    topics      text[],
+    status      text,
+    last_error  text,
+    CONSTRAINT certificates_name_is_not_empty CHECK (name <> ''),
+    CONSTRAINT certificates_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
+    -- About three times a chain of ten certificates. Workers read the whole credential again when it changes.
+    CONSTRAINT certificates_certificate_is_64_kb_at_most CHECK (octet_length(certificate) <= 65536),
+    CONSTRAINT certificates_private_key_is_64_kb_at_most CHECK (octet_length(private_key) <= 65536),
+    CONSTRAINT certificates_passphrase_is_4_kb_at_most CHECK (octet_length(passphrase) <= 4096),
+    CONSTRAINT certificates_key_id_is_64_bytes_at_most CHECK (octet_length(key_id) <= 64),
+    CONSTRAINT certificates_team_id_is_64_bytes_at_most CHECK (octet_length(team_id) <= 64),
+    CONSTRAINT certificates_has_certificate_or_key CHECK (certificate IS NOT NULL OR private_key IS NOT NULL),
+    CONSTRAINT certificates_key_id_and_team_id_go_together CHECK ((key_id IS NULL) = (team_id IS NULL)),
+    CONSTRAINT certificates_token_key_is_in_private_key CHECK (key_id IS NULL OR private_key IS NOT NULL),
+    CONSTRAINT certificates_status_is_known CHECK (status IN ('ok', 'expiring', 'expired', 'invalid', 'rejected'))
+);
+
+COMMENT ON TABLE carillon.certificates IS
+    'Credentials: push certificates and signing keys. Workers use a changed row within seconds.';
+COMMENT ON COLUMN carillon.certificates.id IS 'the certificate_id of apps';
+COMMENT ON COLUMN carillon.certificates.name IS 'the name that commands take as credential';
+COMMENT ON COLUMN carillon.certificates.certificate IS
+    'the certificate and its chain as PEM, which may contain the private key too';
+COMMENT ON COLUMN carillon.certificates.private_key IS 'the private key as PEM, or the text of a .p8 file';
+COMMENT ON COLUMN carillon.certificates.passphrase IS 'the passphrase of an encrypted private key';
+COMMENT ON COLUMN carillon.certificates.key_id IS 'of a signing key: Apple''s id of the key';
+COMMENT ON COLUMN carillon.certificates.team_id IS 'of a signing key: Apple''s id of the team';
+COMMENT ON COLUMN carillon.certificates.created_at IS 'when it was added';
+COMMENT ON COLUMN carillon.certificates.updated_at IS 'when it was last changed';
+COMMENT ON COLUMN carillon.certificates.not_after IS 'written by workers: when the certificate expires';
+COMMENT ON COLUMN carillon.certificates.topics IS 'written by workers: the topics of the certificate';
+COMMENT ON COLUMN carillon.certificates.status IS
+    'written by workers: ok, expiring, expired, invalid or rejected; null: not checked yet';
+COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with it';
+
+CREATE TABLE carillon.apps (
+    id               integer GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    name             text NOT NULL CONSTRAINT apps_name_is_unique UNIQUE,
+    topic            text,
+    certificate_id   integer CONSTRAINT apps_certificate_exists REFERENCES carillon.certificates,
+    environment      text NOT NULL DEFAULT 'production',
+    protocol         text NOT NULL DEFAULT 'http2',
+    gateway          text,
+    gateway_ca       text,
+    feedback_gateway text,
+    feedback_error   text,
+    channel_gateway  text,
+    remove_unknown_channels   boolean NOT NULL DEFAULT false,
+    paused           boolean NOT NULL DEFAULT false,
+    paused_reason    text,
+    max_rate         integer,
+    max_per_device   integer,
+    max_attempts     integer NOT NULL DEFAULT 10,
+    reap_bad_tokens  boolean NOT NULL DEFAULT false,
+    collapse_unknown boolean NOT NULL DEFAULT false,
+    keep_unique_ids  boolean NOT NULL DEFAULT false,
+    -- Whether enqueue checks its caller. Set while any role is isolated: see enforce_isolation().
+    is_guarded       boolean NOT NULL DEFAULT false,
+    created_at       timestamptz NOT NULL DEFAULT now(),
+    updated_at       timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
+    CONSTRAINT apps_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
+    CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
+    CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
+    CONSTRAINT apps_channel_gateway_is_300_bytes_at_most CHECK (octet_length(channel_gateway) <= 300),
+    -- Enough for all authorities that a system trusts.
+    CONSTRAINT apps_gateway_ca_is_256_kb_at_most CHECK (octet_length(gateway_ca) <= 262144),
+    CONSTRAINT apps_topic_is_visible_ascii CHECK (topic ~ '^[!-~]{1,255}$'),
+    CONSTRAINT apps_environment_is_known CHECK (environment IN ('production', 'sandbox')),
+    CONSTRAINT apps_protocol_is_known CHECK (protocol IN ('http2', 'binary')),
+    CONSTRAINT apps_gateway_is_host_and_port CHECK (gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+    CONSTRAINT apps_gateway_ca_has_a_gateway CHECK (
+        gateway_ca IS NULL OR num_nonnulls(gateway, feedback_gateway, channel_gateway) > 0),
+    CONSTRAINT apps_feedback_gateway_is_host_and_port CHECK (
+        feedback_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+    CONSTRAINT apps_channel_gateway_is_host_and_port CHECK (
+        channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+    CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
+    CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
+    CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0)
+);
+CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
+COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
+COMMENT ON COLUMN carillon.apps.id IS 'the app_id of all other tables';
+COMMENT ON COLUMN carillon.apps.name IS 'the argument app of all functions';
+COMMENT ON COLUMN carillon.apps.topic IS
+    'the topic of messages that name none; some push types add a suffix; null: the certificate''s topic';
+COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential it sends with';
+COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
+COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
+COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
+COMMENT ON COLUMN carillon.apps.gateway_ca IS
+    'the root certificate to trust for the gateways set here, as PEM; null: the system''s';
+COMMENT ON COLUMN carillon.apps.feedback_gateway IS
+    'host:port of the legacy feedback service; null: Apple''s for the protocol binary without a gateway, else none';
+COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
+COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
+COMMENT ON COLUMN carillon.apps.remove_unknown_channels IS
+    'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
+COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or person that paused it gave a reason';
+COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
+COMMENT ON COLUMN carillon.apps.max_per_device IS
+    'background pushes an hour to each device token; further ones wait, and newer ones replace them; null: no limit';
+COMMENT ON COLUMN carillon.apps.max_attempts IS 'maximum attempts of a push';
+COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
+COMMENT ON COLUMN carillon.apps.collapse_unknown IS
+    'whether a push of unknown outcome that has no collapse id is sent again with its apns-id as collapse id';
+COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
+    'whether results and failures keep the apns-unique-id that APNs sends in the sandbox, for Apple''s push console';
+COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
+COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
+
+-- Why an app cannot send, as a worker last found. A table of its own, because workers read an app again whenever its
+-- row of apps changes.
+CREATE TABLE carillon.holds (
+    app_id      integer PRIMARY KEY,
+    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
+    reason      text NOT NULL,
+    since       timestamptz NOT NULL DEFAULT now(),
+    seen_at     timestamptz NOT NULL DEFAULT now(),
+    next_try_at timestamptz,
+    worker_id   bigint  -- the hold ends with this worker
+);
+
+CREATE TABLE carillon.channels (
+    app_id       integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
+    reference    text,
+    policy       smallint NOT NULL,
+    channel_id   text,
+    state        text NOT NULL DEFAULT 'requested',
+    last_error   text,
+    requested_at timestamptz NOT NULL DEFAULT now(),
+    created_at   timestamptz,
+    -- Each request to Apple has a number: what an earlier one brought is not recorded.
+    attempts     integer NOT NULL DEFAULT 0,
+    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known
+    next_try_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, reference),
+    CONSTRAINT channels_reference_has_1_to_255_bytes CHECK (octet_length(reference) BETWEEN 1 AND 255),
+    CONSTRAINT channels_policy_is_known CHECK (policy IN (0, 1)),
+    CONSTRAINT channels_state_is_known CHECK (state IN ('requested', 'ready', 'failed', 'missing', 'removing')),
+    CONSTRAINT channels_channel_id_is_visible_ascii CHECK (channel_id ~ '^[!-~]{1,255}$')
+);
+CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
+CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
+COMMENT ON TABLE carillon.channels IS
+    'The channels of apps, by reference. request_channel adds a row, a worker asks Apple to create the channel.';
+COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.channels.reference IS 'your own name of the channel';
+COMMENT ON COLUMN carillon.channels.policy IS
+    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; cannot be changed';
+COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of the channel, which Live Activities follow';
+COMMENT ON COLUMN carillon.channels.state IS
+    'requested; ready; failed: Apple refused to create it; missing: Apple no longer has it; removing';
+COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple failed; null: it did not';
+COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
+COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple created it';
+COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple were begun';
+COMMENT ON COLUMN carillon.channels.is_asked IS
+    'whether a request to Apple is in progress or its outcome is unknown';
+COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while it is requested or removing';
+
+-- Channels that Apple has and no row of channels. Apple tells neither who made a channel nor when, and another database or
+-- a person may use the same app.
+CREATE TABLE carillon.unknown_channels (
+    app_id        integer CONSTRAINT unknown_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    channel_id    text,
+    is_ours       boolean NOT NULL DEFAULT false,
+    first_seen_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, channel_id)
+);
+COMMENT ON TABLE carillon.unknown_channels IS
+    'Channels that Apple has and that are not in channels, as sync last saw them.';
+COMMENT ON COLUMN carillon.unknown_channels.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.unknown_channels.channel_id IS 'Apple''s id of it';
+COMMENT ON COLUMN carillon.unknown_channels.is_ours IS
+    'whether a worker of this database has made it, and its record came too late; it is removed';
+COMMENT ON COLUMN carillon.unknown_channels.first_seen_at IS 'when it was first seen';
+
+-- Isolated roles and the apps that they see. isolate_app() writes it.
+CREATE TABLE carillon.app_roles (
+    app_id integer CONSTRAINT app_roles_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    role   regrole,
+    PRIMARY KEY (app_id, role)
+);
+COMMENT ON TABLE carillon.app_roles IS 'Which apps each isolated role sees. isolate_app and unisolate_app write it.';
+COMMENT ON COLUMN carillon.app_roles.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.app_roles.role IS 'the role';
+
+-- Functions that check arguments return what they refuse and do not raise it: PostgreSQL adds a line of context for each
+-- function between RAISE and the caller, which psql and many drivers print.
+
+-- A refused argument. The function that the user called raises it.
+CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');
+
+COMMIT;
+
+-- 0003_queue.up.sql
+BEGIN;
+
+-- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither.
+--
+-- Every key begins with app_id, and so does every index that serves a query about one app. The other indexes serve
+-- queries that know no app: an id or a reference alone, jobs that are due, claims of a worker, rows that are old.
+
+-- The primary key is the only index and has the order of claiming. No trigger, foreign key or check slows an INSERT.
+CREATE TABLE carillon.messages (
+    id           bigint GENERATED BY DEFAULT AS IDENTITY,
+    app_id       integer NOT NULL,
+    lane         smallint NOT NULL DEFAULT 1,
+    tokens       text[] NOT NULL,
+    payload      json,
+    payloads     json[],
+    push_type    text NOT NULL DEFAULT 'alert',
+    priority     smallint,
+    expires_at   timestamptz,
+    collapse_id  text,
+    topic        text,
+    reference    text,
+    on_unknown   text NOT NULL DEFAULT 'retry',
+    attempt      smallint NOT NULL DEFAULT 1,
+    claims       smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; a job with three or more is quarantined
+    origin       bigint,  -- the message of a retry or a part; null: its own id
+    broadcast_id bigint,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,  -- of a retry: the outcome of the attempt before; null: no answer
+    last_reason  text,
+    PRIMARY KEY (app_id, lane, id)
+);
+-- Tokens and payloads are read once and deleted: compressing them costs more than it saves.
+ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL,
+    ALTER payloads SET STORAGE EXTERNAL;
+-- Rows live briefly. Vacuum starts after a number of dead rows, not a share of the table, and runs without pauses.
+ALTER TABLE carillon.messages SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_insert_threshold = 100000,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 20000,
+    toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 20000,
+    toast.autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.messages IS
+    'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave it when a worker claims them.';
+COMMENT ON COLUMN carillon.messages.id IS 'assigned by the queue: INSERT … RETURNING id';
+COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one fails as UnknownApp';
+COMMENT ON COLUMN carillon.messages.lane IS
+    '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
+COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
+COMMENT ON COLUMN carillon.messages.payload IS
+    'sent byte for byte to each device token; but if push_type is liveactivity and it begins with {"aps":{"timestamp":0, a '
+    'worker replaces that 0 by the time of sending; null: payloads has one for each';
+COMMENT ON COLUMN carillon.messages.payloads IS
+    'in place of payload: one payload for each device token, by position; sent in the same way';
+COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
+COMMENT ON COLUMN carillon.messages.priority IS
+    '10, 5 or 1, see push_types; null: 5 for push type background; for others not sent, so APNs uses 10';
+COMMENT ON COLUMN carillon.messages.expires_at IS
+    'not sent after this; null: no limit; epoch: no limit, not stored by Apple (apns-expiration 0)';
+COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
+COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the suffix of the push type';
+COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
+COMMENT ON COLUMN carillon.messages.on_unknown IS
+    'retry, or fail for what must not be sent twice; a row with anything else fails';
+COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
+
+-- Jobs that are not due, and retries. Whoever inserts one takes its id from the sequence of messages, because a due row
+-- moves there and keeps its id. What the sequence gives is unique in messages, scheduled and inflight together; an INSERT
+-- may bring an id of its own, and two apps may have the same.
+CREATE TABLE carillon.scheduled (
+    LIKE carillon.messages INCLUDING DEFAULTS INCLUDING STORAGE,
+    run_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, id)
+);
+-- The id orders rows that are due at the same time, so that promote() can continue after the last one.
+CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at, id);
+-- Cancelling finds the rest of a message and of a broadcast.
+CREATE INDEX scheduled_by_origin ON carillon.scheduled (app_id, origin) WHERE origin IS NOT NULL;
+CREATE INDEX scheduled_by_broadcast ON carillon.scheduled (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
+ALTER TABLE carillon.scheduled SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 10000,
+    toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 10000,
+    toast.autovacuum_vacuum_cost_delay = 0
+);
+
+-- What Apple asks of the pushes of one type.
+CREATE TYPE carillon.push_rules AS (
+    push_type            text,
+    topic_suffix         text,
+    priorities           smallint[],
+    default_priority     smallint,
+    payload_limit        integer,
+    collapse_id_limit    integer,
+    is_silent            boolean,
+    needs_expiration     boolean,
+    needs_provider_token boolean
+);
+
+-- A job in flight. A type of its own, so that stored rows do not block later changes of messages.
+CREATE TYPE carillon.job AS (
+    id           bigint,
+    lane         smallint,
+    tokens       text[],
+    payload      json,
+    payloads     json[],
+    push_type    text,
+    priority     smallint,
+    expires_at   timestamptz,
+    collapse_id  text,
+    topic        text,
+    reference    text,
+    on_unknown   text,
+    attempt      smallint,
+    claims       smallint,
+    origin       bigint,
+    broadcast_id bigint,
+    created_at   timestamptz,
+    last_status  smallint,
+    last_reason  text
+);
+
+-- A row for each run of a worker. Its id is never used again and fences what the worker writes.
+CREATE TABLE carillon.workers (
+    id           bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    name         text NOT NULL,
+    host         text,
+    pid          integer,
+    version      text,
+    started_at   timestamptz NOT NULL DEFAULT now(),
+    heartbeat_at timestamptz NOT NULL DEFAULT now(),
+    beat         bigint NOT NULL DEFAULT 0,
+    -- For people and `worker --once`. Take-over ignores it, because the database's clock may be set.
+    lease_until  timestamptz NOT NULL,
+    waits        bigint[],
+    answers      bigint[],
+    connections  integer
+);
+-- Updated every few seconds: heap-only updates keep it small.
+ALTER TABLE carillon.workers SET (
+    fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.workers IS 'Workers that are running, or that died and have not been taken over.';
+COMMENT ON COLUMN carillon.workers.id IS 'the id of this run; never used again';
+COMMENT ON COLUMN carillon.workers.name IS 'its name, for people';
+COMMENT ON COLUMN carillon.workers.host IS 'the host that it runs on';
+COMMENT ON COLUMN carillon.workers.pid IS 'its process id';
+COMMENT ON COLUMN carillon.workers.version IS 'the version of the program';
+COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
+COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
+COMMENT ON COLUMN carillon.workers.beat IS
+    'how many heartbeats it has sent; it is dead if there is no new one for the length of the lease';
+COMMENT ON COLUMN carillon.workers.waits IS
+    'how many jobs it claimed within about a minute, by how long each had waited: the buckets of carillon_enqueue_to_claim_seconds';
+COMMENT ON COLUMN carillon.workers.answers IS
+    'how many answers its program had within about a minute, by how long each took: the buckets of carillon_send_to_answer_seconds';
+COMMENT ON COLUMN carillon.workers.connections IS
+    'how many connections to gateways its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
+
+-- Claims, a row each. No transaction is open while their pushes are in the air.
+CREATE TABLE carillon.inflight (
+    id          bigint GENERATED BY DEFAULT AS IDENTITY,
+    worker_id   bigint NOT NULL,
+    app_id      integer NOT NULL,
+    jobs        carillon.job[] NOT NULL,
+    claimed_at  timestamptz NOT NULL DEFAULT now(),
+    settlements smallint NOT NULL DEFAULT 0,  -- how many settlements of it were written
+    quarantined boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (app_id, id)
+);
+ALTER TABLE carillon.inflight ALTER jobs SET STORAGE EXTERNAL;
+CREATE INDEX inflight_by_worker ON carillon.inflight (worker_id);
+ALTER TABLE carillon.inflight SET (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000,
+    toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000,
+    toast.autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.inflight IS 'Claims that are not settled, a row each. Their jobs are in pending.';
+COMMENT ON COLUMN carillon.inflight.id IS 'the id of the claim';
+COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that holds it';
+COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.inflight.claimed_at IS 'when it was claimed';
+
+-- Messages some of whose pushes have ended. With none remaining, the row becomes a row of results.
+CREATE TABLE carillon.unfinished (
+    app_id       integer,
+    message_id   bigint,
+    reference    text,
+    broadcast_id bigint,
+    remaining    integer NOT NULL,
+    sent         integer NOT NULL DEFAULT 0,
+    failed       integer NOT NULL DEFAULT 0,
+    expired      integer NOT NULL DEFAULT 0,
+    cancelled    integer NOT NULL DEFAULT 0,
+    attempts     integer NOT NULL DEFAULT 1,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,  -- as in results
+    last_reason  text,
+    apns_unique_ids jsonb,
+    PRIMARY KEY (app_id, message_id)
+);
+CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
+ALTER TABLE carillon.unfinished SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- Messages that were split into several jobs. The id is that of the first job; the ids of all jobs lie between id and
+-- last_id, in one lane.
+CREATE TABLE carillon.split_messages (
+    app_id       integer,
+    id           bigint,
+    last_id      bigint NOT NULL,
+    lane         smallint NOT NULL,
+    jobs         integer NOT NULL,
+    tokens       bigint NOT NULL,
+    reference    text,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    cancelled_at timestamptz,
+    PRIMARY KEY (app_id, id)
+);
+CREATE INDEX split_messages_by_id ON carillon.split_messages (id);
+COMMENT ON TABLE carillon.split_messages IS
+    'The messages that were split into jobs: broadcasts, and those of more than 1,000 tokens.';
+COMMENT ON COLUMN carillon.split_messages.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.split_messages.id IS 'the id of the message, which is that of its first job';
+COMMENT ON COLUMN carillon.split_messages.last_id IS 'the id of its last job';
+COMMENT ON COLUMN carillon.split_messages.lane IS 'the lane of its jobs';
+COMMENT ON COLUMN carillon.split_messages.jobs IS 'the number of its jobs';
+COMMENT ON COLUMN carillon.split_messages.tokens IS 'how many pushes it has';
+COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null: it was not';
+
+-- Messages that were cancelled while in flight: jobs of theirs that come back are not sent again.
+CREATE TABLE carillon.cancelled (
+    app_id       integer,
+    message_id   bigint,
+    cancelled_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, message_id)
+);
+
+-- Messages with an attempt that got no answer: they may have been delivered, whatever is recorded later. There is no
+-- key, so that no writer waits for another, and a message may have several rows.
+CREATE TABLE carillon.unknown_outcomes (
+    app_id     integer NOT NULL,
+    message_id bigint NOT NULL,
+    noted_at   timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
+ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
+
+-- Dedupe keys. Only calls with a dedupe_key read or write it.
+CREATE TABLE carillon.dedupe (
+    app_id     integer,
+    key        text,
+    message_id bigint NOT NULL,
+    until      timestamptz NOT NULL,
+    request    bytea,  -- SHA-256 of what came with the key by POST /messages; null: the key came otherwise
+    PRIMARY KEY (app_id, key)
+);
+CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
+
+-- Tasks that one worker of the fleet does at a time: the one whose UPDATE … WHERE next_run <= now() returns the row.
+CREATE TABLE carillon.fleet_tasks (
+    name     text PRIMARY KEY,
+    next_run timestamptz NOT NULL DEFAULT now(),
+    every    interval NOT NULL,
+    held_by  bigint  -- the worker that does it now; once it is dead, another does the task
+);
+INSERT INTO carillon.fleet_tasks (name, every) VALUES
+    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
+
+-- What the record of a cancelled job needs.
+CREATE TYPE carillon.cancelled_job AS (
+    message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
+    last_reason text, created_at timestamptz,
+    updates text[]  -- its tokens, if it is an update
+);
+
+-- The rest of a message after its jobs left the queue: tokens that are not counted yet, and those of them in flight.
+CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+
+-- The time of one background push to a device token, of an app with max_per_device.
+CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
+
+-- A row a token. Each push has one slot, in which it was sent or will be.
+CREATE TABLE carillon.device_slots (
+    app_id  integer,
+    token   text,
+    slots   carillon.device_slot[] NOT NULL,
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.device_slots SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.device_slots IS
+    'When background pushes were sent to each token, and when the waiting ones will be. Only apps with max_per_device have rows.';
+COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
+COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of what it means';
+COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of them';
+
+-- The order of updates: no device shows an older one after a newer one.
+--
+-- APNs keeps no order, and a retry may be sent hours after a later update. Two tables keep the order of the updates of
+-- a token. Callers only insert: a row for each update that is not sent yet. Workers only upsert: a row for each token,
+-- with the update that was sent last and its timestamp. So no caller ever waits for another, or for a worker.
+--
+-- What is published to a channel is ordered in the same way: its token stands for the channel.
+
+-- Updates that no worker has sent yet.
+CREATE TABLE carillon.activity_updates (
+    app_id     integer,
+    token      text,
+    message_id bigint,
+    is_end     boolean NOT NULL,      -- updates are ordered by is_end, due_at, message_id
+    due_at     timestamptz NOT NULL,
+    expires_at timestamptz,           -- null: it does not expire
+    PRIMARY KEY (app_id, token, message_id)
+);
+ALTER TABLE carillon.activity_updates SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_updates IS
+    'Updates of Live Activities and channels that are not sent yet: a row for each token of each update. '
+    'update_activity, end_activity and publish write it.';
+COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_updates.is_end IS
+    'whether it ends the Live Activity: it supersedes the updates that wait with it, even later ones';
+COMMENT ON COLUMN carillon.activity_updates.due_at IS
+    'when it was enqueued, or its run_at: only an update that is due replaces an older one';
+COMMENT ON COLUMN carillon.activity_updates.expires_at IS 'from then on it replaces none; null: it does not expire';
+
+-- The latest update of each token that a worker has sent or is about to send.
+CREATE TABLE carillon.activity_stamps (
+    app_id     integer,
+    token      text,
+    message_id bigint NOT NULL,
+    is_final   boolean NOT NULL,
+    due_at     timestamptz NOT NULL,
+    highest    bigint NOT NULL,  -- the highest message id ordered so far: these updates have no rows in activity_updates
+    stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.activity_stamps SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.activity_stamps IS
+    'The latest update of each token that a worker has sent or is about to send, a row a token.';
+COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or that of the channel';
+COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_stamps.is_final IS
+    'whether it has ended the activity: nothing is sent after it. A channel goes on after an end';
+COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
+COMMENT ON COLUMN carillon.activity_stamps.highest IS
+    'the highest id of its updates: an older one that comes back for a retry is not sent';
+COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
+
+-- A lock with two modes, one for cancels and one for sessions that put jobs into the queue: each is shared, and they
+-- exclude each other. A view is never locked by VACUUM or pg_dump for long.
+CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');
+
+COMMIT;
+
+-- 0004_history.up.sql
+BEGIN;
+
+-- What became of messages. Partitioned by day (UTC): maintenance makes the partitions ahead of time, and drops them after the
+-- retention.
+
+CREATE TABLE carillon.results (
+    message_id   bigint NOT NULL,
+    app_id       integer NOT NULL,
+    reference    text,
+    broadcast_id bigint,
+    sent         integer NOT NULL DEFAULT 0,
+    failed       integer NOT NULL DEFAULT 0,
+    expired      integer NOT NULL DEFAULT 0,
+    cancelled    integer NOT NULL DEFAULT 0,
+    attempts     integer NOT NULL DEFAULT 1,
+    finished_at  timestamptz NOT NULL DEFAULT now(),
+    created_at   timestamptz,
+    worker_id    bigint,
+    -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
+    last_status  smallint,
+    last_reason  text,
+    apns_unique_ids jsonb
+) PARTITION BY RANGE (finished_at);
+CREATE INDEX results_by_message ON carillon.results (message_id);
+-- Unlike a B-tree, SP-GiST takes references of any length. Unlike a hash index, it does not slow down when many rows
+-- have the same one.
+CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
+CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
+-- Takes rows of days without a partition. make_partitions() turns it into one.
+CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
+-- Otherwise a publication FOR ALL TABLES would refuse every DELETE and UPDATE. A key would cost each INSERT more.
+ALTER TABLE carillon.results REPLICA IDENTITY FULL;
+ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.results IS
+    'A row for each job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; if the message has one job, also its id';
+COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.results.sent IS
+    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
+COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
+COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
+COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
+COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.results.worker_id IS
+    'the worker that settled its last push; null: it ended otherwise, for example cancelled, superseded or taken over';
+COMMENT ON COLUMN carillon.results.last_status IS
+    'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';
+COMMENT ON COLUMN carillon.results.apns_unique_ids IS
+    'of an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
+
+-- How pushes of one message ended, for end_messages().
+CREATE TYPE carillon.ending AS (
+    message_id      bigint,
+    reference       text,
+    broadcast_id    bigint,
+    created_at      timestamptz,
+    attempts        integer,
+    sent            integer,
+    failed          integer,
+    expired         integer,
+    cancelled       integer,
+    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; else how many are to come
+    last_status     smallint,  -- as in results
+    last_reason     text,
+    apns_unique_ids jsonb
+);
+
+CREATE TABLE carillon.failures (
+    message_id      bigint NOT NULL,
+    app_id          integer NOT NULL,
+    token           text NOT NULL,
+    status          smallint,
+    reason          text NOT NULL,
+    unregistered_at timestamptz,
+    apns_id         uuid,
+    attempt         smallint NOT NULL DEFAULT 1,
+    reference       text,
+    failed_at       timestamptz NOT NULL DEFAULT now(),
+    requeued_at     timestamptz,
+    broadcast_id    bigint,
+    apns_unique_id  uuid,
+    dismissed_at    timestamptz
+) PARTITION BY RANGE (failed_at);
+CREATE INDEX failures_by_message ON carillon.failures (message_id);
+CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
+-- Failures that are the only record of their messages: see end_unrecorded().
+CREATE INDEX failures_unrecorded ON carillon.failures USING spgist (reference) WHERE reason = 'Unrecorded';
+CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_id) WHERE broadcast_id IS NOT NULL;
+CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
+ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
+ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, even if others of its message wait.';
+COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
+COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.failures.token IS 'the device token';
+COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
+COMMENT ON COLUMN carillon.failures.reason IS 'the reason of APNs, or one of Carillon';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: when the device token became unregistered';
+COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
+COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
+COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
+COMMENT ON COLUMN carillon.failures.broadcast_id IS
+    'the id of the split message, if results has no row of the job; otherwise null';
+COMMENT ON COLUMN carillon.failures.apns_unique_id IS
+    'of an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
+COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null: never';
+
+-- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
+-- Where each token has a payload of its own, a row has those of the tokens that failed together.
+CREATE TABLE carillon.failed_messages (
+    message_id  bigint NOT NULL,
+    app_id      integer NOT NULL,
+    lane        smallint NOT NULL,
+    payload     json,
+    tokens      text[],  -- in lower case; null: all have the payload
+    payloads    json[],
+    push_type   text NOT NULL,
+    priority    smallint,
+    expires_at  timestamptz,
+    collapse_id text,
+    topic       text,
+    reference   text,
+    on_unknown  text NOT NULL,
+    failed_at   timestamptz NOT NULL DEFAULT now(),
+    -- Also its replica identity: a subscriber cannot compare whole rows that contain json.
+    PRIMARY KEY (app_id, message_id, failed_at)
+) PARTITION BY RANGE (failed_at);
+CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
+
+-- Counts by minute. Each worker writes them once a second and not in each settlement: while a long transaction keeps
+-- old versions of a row, a row that is updated that often becomes slow to find.
+CREATE TABLE carillon.push_counts (
+    minute     timestamptz,
+    app_id     integer,
+    worker_id  bigint,
+    sent       bigint NOT NULL DEFAULT 0,
+    failed     bigint NOT NULL DEFAULT 0,
+    expired    bigint NOT NULL DEFAULT 0,
+    retried    bigint NOT NULL DEFAULT 0,
+    bad_tokens bigint NOT NULL DEFAULT 0,
+    bad_topics bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (app_id, minute, worker_id)
+);
+ALTER TABLE carillon.push_counts SET (
+    fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
+);
+COMMENT ON TABLE carillon.push_counts IS
+    'Counts of pushes by minute, app and worker. Each worker writes them once a second: the last second of a worker that '
+    'was killed is missing here, but not in results.';
+COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which they ended';
+COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent them';
+COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another';
+COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'failed pushes with BadDeviceToken';
+COMMENT ON COLUMN carillon.push_counts.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
+
+-- A day of many apps and workers is a million rows of push_counts; of these sums it is some thousands.
+CREATE TABLE carillon.push_count_sums (
+    start   timestamptz,
+    app_id  integer,
+    sent    bigint NOT NULL,
+    failed  bigint NOT NULL,
+    expired bigint NOT NULL,
+    retried bigint NOT NULL,
+    PRIMARY KEY (app_id, start)
+);
+COMMENT ON TABLE carillon.push_count_sums IS
+    'Sums of push_counts by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
+COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
+COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');
+
+COMMIT;
+
+-- 0005_fleet.up.sql
+BEGIN;
+
+-- State that all workers share: the pace of each app, provider tokens and breakers.
+
+-- When the next turn of an app begins. Apps without max_rate have no row.
+CREATE TABLE carillon.rates (
+    app_id  integer PRIMARY KEY,
+    next_at timestamptz NOT NULL
+);
+-- Updated several times a second: heap-only updates keep it small.
+ALTER TABLE carillon.rates SET (
+    fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
+);
+
+-- One provider token for each signing key, minted by the first worker that finds the old one expired.
+CREATE TABLE carillon.provider_tokens (
+    certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
+    jwt            text NOT NULL,
+    issued_at      timestamptz NOT NULL,
+    rests_until    timestamptz  -- no token is minted before: APNs refused too many new ones
+);
+
+-- Apps that were paused because most of their pushes failed in a way that their settings cause.
+CREATE TABLE carillon.breakers (
+    app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    opened_at         timestamptz NOT NULL DEFAULT now(),
+    bad               bigint NOT NULL,
+    pushes            bigint NOT NULL,
+    closed_at         timestamptz,
+    -- Counts in the minute of closed_at, up to closed_at.
+    closed_bad        bigint NOT NULL DEFAULT 0,
+    closed_pushes     bigint NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE carillon.breakers IS
+    'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
+COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
+COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that had failed so by then';
+COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
+COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
+COMMENT ON COLUMN carillon.breakers.closed_bad IS
+    'pushes that failed so in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
+
+-- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
+-- deletes other old rows.
+
+-- The state of each step. A step is one transaction or several; one that fails does not stop the others.
+CREATE TABLE carillon.maintenance (
+    step         text PRIMARY KEY,
+    place        integer NOT NULL UNIQUE,
+    last_success timestamptz NOT NULL DEFAULT now(),
+    last_failure timestamptz,
+    last_error   text
+);
+INSERT INTO carillon.maintenance (step, place) VALUES
+    ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
+    ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
+    ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
+    ('delete cancelled', 10), ('sum push_counts', 11), ('delete push_counts', 12), ('delete push_count_sums', 13),
+    ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
+    ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
+    ('delete audit', 22);
+COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
+COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
+COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
+COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
+COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';
+COMMENT ON COLUMN carillon.maintenance.last_error IS 'the error of the last failure';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (5, 'fleet');
+
+COMMIT;
+
+-- 0006_tokens.up.sql
+BEGIN;
+
+-- In lower case, so that a device has one row and feedback finds it.
+CREATE TABLE carillon.tokens (
+    app_id      integer,
+    token       text,
+    last_update timestamptz NOT NULL DEFAULT now(),
+    owner       text,
+    badge       integer NOT NULL DEFAULT 0,
+    kind        text NOT NULL DEFAULT 'device',
+    expires_at  timestamptz,
+    PRIMARY KEY (app_id, token),
+    CONSTRAINT tokens_token_is_lower_case_hex CHECK (
+        token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
+    -- As in token_kinds(). An unknown kind would be one that no broadcast reaches.
+    CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
+        'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))
+);
+ALTER TABLE carillon.tokens SET (
+    fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
+);
+CREATE INDEX tokens_by_owner ON carillon.tokens (owner) WHERE owner IS NOT NULL;
+-- Broadcasts to few tokens among many devices do not read those.
+CREATE INDEX tokens_by_kind ON carillon.tokens (app_id, kind, token) WHERE kind <> 'device';
+CREATE INDEX tokens_by_end ON carillon.tokens (expires_at) WHERE expires_at IS NOT NULL;
+COMMENT ON TABLE carillon.tokens IS
+    'Registered device tokens: broadcast sends to them. The feedback pass deletes dead ones.';
+COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
+COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
+COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only feedback of a later time deletes it';
+COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
+COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
+COMMENT ON COLUMN carillon.tokens.kind IS
+    'what it is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
+    'push_to_talk or mdm; a broadcast reaches one kind';
+COMMENT ON COLUMN carillon.tokens.expires_at IS
+    'when its Live Activity ends: broadcasts then skip it, and maintenance deletes it; null: never';
+
+-- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
+CREATE TABLE carillon.feedback (
+    id              bigint GENERATED BY DEFAULT AS IDENTITY,
+    app_id          integer NOT NULL,
+    token           text NOT NULL,
+    unregistered_at timestamptz NOT NULL,
+    reason          text,
+    source          text NOT NULL DEFAULT 'http2',
+    seen_at         timestamptz NOT NULL DEFAULT now(),
+    handled_at      timestamptz,
+    read_at         timestamptz,
+    PRIMARY KEY (app_id, id),
+    CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary'))
+);
+CREATE INDEX feedback_to_handle ON carillon.feedback (app_id, id) WHERE handled_at IS NULL;
+CREATE INDEX feedback_by_time_handled ON carillon.feedback (handled_at) WHERE handled_at IS NOT NULL;
+ALTER TABLE carillon.feedback SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
+COMMENT ON TABLE carillon.feedback IS 'Reports of dead tokens, from APNs and from the legacy feedback list.';
+COMMENT ON COLUMN carillon.feedback.id IS 'in the order of arrival';
+COMMENT ON COLUMN carillon.feedback.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.feedback.token IS 'the device token';
+COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when it became dead';
+COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
+COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
+COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
+COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null: not yet';
+COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null: not yet';
+
+-- Tables of the application from which the feedback pass also deletes.
+CREATE TABLE carillon.watched_tables (
+    id             bigint GENERATED BY DEFAULT AS IDENTITY,
+    app_id         integer NOT NULL CONSTRAINT watched_tables_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    relation       regclass NOT NULL,
+    token_column   name NOT NULL,
+    updated_column name NOT NULL,
+    app_column     name,
+    created_at     timestamptz NOT NULL DEFAULT now(),
+    last_error     text,
+    -- The first row of feedback that this table has missed, because a deletion failed. A later pass makes up for it, as
+    -- far back as feedback is kept.
+    missed_from    bigint,
+    PRIMARY KEY (app_id, id),
+    CONSTRAINT watched_tables_once_an_app UNIQUE (app_id, relation)
+);
+COMMENT ON TABLE carillon.watched_tables IS
+    'Your own tables from which feedback passes delete dead tokens. watch_tokens and unwatch_tokens write it.';
+COMMENT ON COLUMN carillon.watched_tables.id IS 'in the order of their addition';
+COMMENT ON COLUMN carillon.watched_tables.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.watched_tables.relation IS 'the table';
+COMMENT ON COLUMN carillon.watched_tables.token_column IS 'its column of device tokens';
+COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'its column of the time of registration';
+COMMENT ON COLUMN carillon.watched_tables.app_column IS
+    'its column of the app, by name or id; null: all rows are of this app';
+COMMENT ON COLUMN carillon.watched_tables.created_at IS 'when it was added';
+COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could not delete from it; null: it could';
+COMMENT ON COLUMN carillon.watched_tables.missed_from IS
+    'the first row of feedback that has not been applied there; null: none';
+
+-- The only rights of carillon_reaper are those that owners of watched tables have granted. Triggers, policies and rules of the
+-- table run with these rights and the owner's search_path, so the statement names all schemas. SET ROLE is refused in here. It
+-- checks its own owner, because a restore can change it.
+CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    count bigint;
+BEGIN
+    IF current_user <> 'carillon_reaper' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('carillon.as_reaper would run with the rights of %I, not of carillon_reaper', current_user),
+            HINT = 'SELECT hint FROM carillon.unsafe_reaper() shows what to run.';
+    END IF;
+    PERFORM set_config('search_path', path, true);
+    EXECUTE statement INTO count USING gone, gone_at;
+    RETURN count;
+END
+$$;
+COMMENT ON FUNCTION carillon.as_reaper IS
+    'Internal: runs a statement about a watched table as carillon_reaper, and returns its count.';
+
+-- PostgreSQL lets only a member of a role make it the owner of a function.
+DO $$
+BEGIN
+    ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        BEGIN
+            EXECUTE format('GRANT carillon_reaper TO %I', current_user);
+            ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+        EXCEPTION
+            WHEN insufficient_privilege THEN
+                RAISE EXCEPTION '% is not allowed to make carillon_reaper the owner of a function', current_user
+                    USING ERRCODE = 'insufficient_privilege',
+                          HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 with '
+                              'CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
+        END;
+END
+$$;
+REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (6, 'tokens');
+
+COMMIT;
+
+-- 0007_arguments.up.sql
+BEGIN;
+
+-- Checks the arguments of a message and builds its payload.
+--
+-- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+
+-- The arguments of enqueue and broadcast.
+CREATE TYPE carillon.message_arguments AS (
+    app               text,
+    tokens            text[],
+    alert             text,
+    alert_json        jsonb,  -- an alert given as JSON
+    badge             bigint,
+    sound             text,
+    content_available boolean,
+    mutable_content   boolean,
+    category          text,
+    thread_id         text,
+    extra             jsonb,
+    payload           text,
+    payload_type      regtype,  -- the type of the argument
+    push_type         text,
+    priority          bigint,
+    expires_at        timestamptz,
+    collapse_id       text,
+    topic             text,
+    run_at            timestamptz,
+    lane              bigint,
+    reference         text,
+    dedupe_key        text,
+    dedupe_for        interval,
+    on_unknown        text,
+    title             text,
+    subtitle          text,
+    body              text,
+    is_strict         boolean,
+    on_duplicate      text,
+    aps               jsonb,
+    interruption_level text,
+    relevance_score   double precision,
+    target_content_id text,
+    filter_criteria   text,
+    stale_date        timestamptz,
+    payloads          text[],
+    payloads_type     regtype,  -- the type of the argument
+    badge_add         bigint
+);
+
+-- A message without its tokens, checked and ready to be stored, or its refusal.
+CREATE TYPE carillon.draft AS (
+    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
+    payloads json[],  -- one for each token that was given
+    after_badge text  -- where each token has a badge of its own: what follows it, and payload is what precedes it
+);
+
+CREATE TYPE carillon.message_state AS (
+    id              bigint,
+    app             text,
+    reference       text,
+    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or if nothing was sent failed, expired,
+    -- cancelled, or empty: a row without tokens
+    state           text,
+    attempts        integer,
+    next_attempt_at timestamptz,
+    last_status     smallint,
+    last_reason     text,
+    tokens          bigint,
+    sent            bigint,
+    failed          bigint,
+    expired         bigint,
+    cancelled       bigint,
+    waiting         bigint,
+    held            text,
+    created_at      timestamptz,
+    finished_at     timestamptz,
+    -- Of single tokens, the first 1,000: those that failed, those that wait, and those that were sent with an
+    -- apns-unique-id that was kept. All others were sent, expired or cancelled.
+    outcomes        jsonb,
+    may_have_arrived boolean
+);
+COMMENT ON TYPE carillon.message_state IS 'A message and what became of it, as message_status returns it.';
+COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast returned';
+COMMENT ON COLUMN carillon.message_state.app IS 'the name of the app';
+COMMENT ON COLUMN carillon.message_state.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.message_state.state IS
+    'scheduled, ready, in flight or retrying; once ended: sent, partly sent, failed, expired, cancelled or empty';
+COMMENT ON COLUMN carillon.message_state.attempts IS 'the highest number of attempts begun for a push';
+COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next scheduled job or retry is due';
+COMMENT ON COLUMN carillon.message_state.last_status IS
+    'the status of the last failed attempt; null: no answer; 200: every push that has ended was sent';
+COMMENT ON COLUMN carillon.message_state.last_reason IS
+    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded: a newer update '
+    'replaced it';
+COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
+COMMENT ON COLUMN carillon.message_state.sent IS
+    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
+COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
+COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
+COMMENT ON COLUMN carillon.message_state.held IS
+    'why it is not sent at the moment: a paused app, no worker, a refused credential';
+COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: that could not be recorded';
+COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
+COMMENT ON COLUMN carillon.message_state.outcomes IS
+    'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; none '
+    'that was sent, expired or cancelled; with apns_unique_id where it was kept, also for tokens that were sent';
+COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
+    'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
+
+-- Live Activities: what starts, updates and ends them.
+
+-- The arguments of the three functions for callers.
+CREATE TYPE carillon.activity_arguments AS (
+    app             text,
+    tokens          text[],
+    event           text,
+    state_text      text,   -- the content state as text, or as JSON
+    content_state   jsonb,
+    attributes_type text,
+    attributes_text text,   -- likewise
+    attributes      jsonb,
+    alert           text,
+    alert_type      regtype,  -- the type of the argument
+    title           text,
+    body            text,
+    sound           text,
+    channel         text,
+    push_token      boolean,
+    everyone        boolean,
+    stale_date      timestamptz,
+    relevance_score double precision,
+    dismissal_date  timestamptz,
+    apns_timestamp  timestamptz,
+    priority        bigint,
+    expires_at      timestamptz,
+    run_at          timestamptz,
+    lane            bigint,
+    reference       text,
+    dedupe_key      text,
+    dedupe_for      interval,
+    on_unknown      text,
+    topic           text,
+    aps             jsonb,
+    extra           jsonb
+);
+
+-- What is published to a channel.
+
+-- The arguments of publish.
+CREATE TYPE carillon.publication AS (
+    app             text,
+    channel         text,
+    state_text      text,     -- the content state as text, or as JSON
+    event           text,
+    alert           text,
+    alert_type      regtype,  -- the type of the argument
+    title           text,
+    body            text,
+    stale_date      timestamptz,
+    dismissal_date  timestamptz,
+    relevance_score double precision,
+    sound           text,
+    aps             jsonb,
+    apns_timestamp  timestamptz,
+    priority        bigint,
+    expires_at      timestamptz,
+    run_at          timestamptz,
+    lane            bigint,
+    reference       text,
+    dedupe_key      text,
+    dedupe_for      interval,
+    on_unknown      text,
+    on_duplicate    text,
+    extra           jsonb
+);
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'arguments');
+
+COMMIT;
+
+-- 0008_isolation.up.sql
+BEGIN;
+
+-- Isolates apps from each other, with a role for each. The policies take effect with the first isolated role.
+
+-- Roles with rights that were granted by hand see what they saw before.
+DO $$
+DECLARE
+    relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures', 'channels'] LOOP
+        EXECUTE format('CREATE POLICY all_apps ON carillon.%I TO carillon_app, carillon_reader, carillon_worker '
+            || 'USING (true)', relation);
+        EXECUTE format('CREATE POLICY no_tenants ON carillon.%I USING (NOT pg_has_role(''carillon_tenant'', ''USAGE''))',
+            relation);
+        EXECUTE format('CREATE POLICY own_apps ON carillon.%I TO carillon_tenant USING (%I IN (SELECT r.app_id '
+            || 'FROM carillon.app_roles r WHERE pg_has_role(r.role, ''USAGE'')))', relation,
+            CASE relation WHEN 'apps' THEN 'id' ELSE 'app_id' END);
+    END LOOP;
+END
+$$;
+CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
+CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
+ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
+
+-- MARK: Tokens of programs
+
+CREATE TABLE carillon.api_tokens (
+    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    name       text,
+    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not kept
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, name),
+    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE carillon.api_tokens IS 'The tokens with which programs may POST /messages, each for one app.';
+COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
+COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which is kept nowhere';
+COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was made';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'isolation');
+
+COMMIT;
+
+-- The functions, views and rights of 0.1.0
+BEGIN;
+
+DO $$
+BEGIN
+    EXECUTE format('SET LOCAL ROLE %I', (SELECT pg_catalog.pg_get_userbyid(n.nspowner) FROM pg_catalog.pg_namespace n
+        WHERE n.nspname = 'carillon'));
+END
+$$;
+SET LOCAL check_function_bodies = off;
+-- functions/api_tokens.sql
+-- Tokens of programs that POST /messages.
+
+CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    -- Each has 122 random bits.
+    token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+    refusal carillon.refusal;
+BEGIN
+    IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
+    PERFORM carillon.act_as(actor);
+    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
+    RETURN token;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+BEGIN
+    DELETE FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = remove_api_token.name;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
+    RETURN true;
+END
+$$;
+
+-- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
+CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
+    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+BEGIN
+    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
+    IF app IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
+            HINT = 'The owner of the schema makes one with carillon.make_api_token.';
+    END IF;
+    m := carillon.message_of_json(app, message);
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
+END
+$$;
+
+
+-- functions/apps.sql
+-- Changes of apps and credentials.
+
+CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    NEW.updated_at := now();
+    NEW.status := NULL;
+    NEW.last_error := NULL;
+    NEW.not_after := NULL;
+    NEW.topics := NULL;
+    DELETE FROM carillon.provider_tokens p WHERE p.certificate_id = NEW.id;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER certificate_changed BEFORE UPDATE ON carillon.certificates FOR EACH ROW
+WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
+    IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
+EXECUTE FUNCTION carillon.certificate_changed();
+
+-- Pushes that were counted before do not open it again.
+CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    NEW.updated_at := now();
+    IF OLD.paused AND NOT NEW.paused THEN
+        NEW.paused_reason := NULL;
+        UPDATE carillon.breakers b SET closed_at = now(), (closed_bad, closed_pushes) = (
+            SELECT coalesce(sum(t.bad_tokens + t.bad_topics), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.push_counts t
+            WHERE t.minute = date_trunc('minute', now()) AND t.app_id = NEW.id)
+        WHERE b.app_id = NEW.id AND b.closed_at IS NULL;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
+
+CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.apps
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target carillon.apps;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app_to_change.app);
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    RETURN target;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL, actor text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    why CONSTANT text := nullif(left(btrim(reason), 1000), '');
+BEGIN
+    IF target.paused THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.act_as(actor);
+    UPDATE carillon.apps a SET paused = true, paused_reason = why WHERE a.id = target.id;
+    RETURN true;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.resume_app(app text, actor text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+BEGIN
+    IF NOT target.paused THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.act_as(actor);
+    UPDATE carillon.apps a SET paused = false WHERE a.id = target.id;
+    RETURN true;
+END
+$$;
+
+-- Where pushes go, and with which credential, only the owner of the schema changes.
+CREATE OR REPLACE FUNCTION carillon.limit_app(
+    app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    refusal carillon.refusal;
+BEGIN
+    IF max_rate < 1 THEN
+        refusal := carillon.refusal('max_rate', 'a number above 0, or null for no limit', max_rate::text);
+    ELSIF max_attempts IS NULL OR max_attempts < 1 THEN
+        refusal := carillon.refusal('max_attempts', 'a number above 0', coalesce(max_attempts::text, 'null'));
+    ELSIF reap_bad_tokens IS NULL THEN
+        refusal := carillon.refusal('reap_bad_tokens', 'true or false', 'null');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    IF (target.max_rate, target.max_attempts, target.reap_bad_tokens)
+        IS NOT DISTINCT FROM (max_rate, max_attempts, reap_bad_tokens)
+    THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.act_as(actor);
+    UPDATE carillon.apps a SET max_rate = limit_app.max_rate, max_attempts = limit_app.max_attempts,
+        reap_bad_tokens = limit_app.reap_bad_tokens
+    WHERE a.id = target.id;
+    RETURN true;
+END
+$$;
+
+
+-- functions/audit.sql
+-- What people have changed: functions and triggers write the table audit, in the transaction of the change.
+
+-- Without a name it stays the one of SET carillon.actor, or the login.
+CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
+        nullif(current_setting('carillon.actor', true), ''), session_user), true)
+$$;
+
+-- A null is a value: the limit that was none before.
+CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
+    FROM jsonb_object_keys(before || after) AS k(key)
+    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
+$$;
+
+-- Details that are null are left out. What replaced another value is kept with it: see replaced().
+CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    INSERT INTO carillon.audit (actor, source, action, app, details)
+    VALUES (coalesce(nullif(left(btrim(current_setting('carillon.actor', true)), 60), ''), session_user),
+        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
+        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
+$$;
+
+-- What programs do as well, and often, is recorded only if a person does it, whom act_as or SET carillon.actor has named.
+CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF current_setting('carillon.actor', true) <> '' THEN
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+            changed);
+    END IF;
+END
+$$;
+
+-- The rest is written by workers, or derived.
+CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
+        || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
+            'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
+$$;
+
+-- What workers note there is no change.
+CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
+    after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
+    changed jsonb := carillon.replaced(before, after);
+    pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
+BEGIN
+    IF TG_OP <> 'UPDATE' THEN
+        SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
+        WHERE v.key <> 'name' AND v.value <> 'false';
+        PERFORM carillon.record_change(CASE TG_OP WHEN 'INSERT' THEN 'add app' ELSE 'remove app' END,
+            (before || after) ->> 'name', changed);
+        RETURN NULL;
+    END IF;
+    IF OLD.paused <> NEW.paused THEN
+        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name, '{}',
+            (SELECT jsonb_object_agg(v.key, v.value) FROM jsonb_each(changed) v WHERE v.key = ANY (pausing)));
+        changed := changed - pausing;
+    END IF;
+    IF changed <> '{}' THEN
+        PERFORM carillon.record_change('set app', NEW.name, '{}', changed);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
+EXECUTE FUNCTION carillon.app_recorded();
+
+-- Never what is in a credential: only which part was replaced.
+CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' OR (OLD.name, OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
+        IS DISTINCT FROM (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    THEN
+        PERFORM carillon.record_change(
+            CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
+            jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
+                'team_id', coalesce(NEW.team_id, OLD.team_id), 'replaced', (
+                    SELECT jsonb_agg(p.name) FROM (VALUES
+                        ('certificate', OLD.certificate IS DISTINCT FROM NEW.certificate),
+                        ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
+                        ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
+                    WHERE p.is_other AND TG_OP = 'UPDATE')),
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.replaced(
+                jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
+                jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
+EXECUTE FUNCTION carillon.certificate_recorded();
+
+
+-- functions/broadcast_progress.sql
+-- After the retention its id is unknown. If several apps have messages of that id, the caller must name one.
+CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
+    id bigint, app text DEFAULT NULL,
+    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
+    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
+    apps integer[];
+BEGIN
+    IF cardinality(chosen) = 1 AND EXISTS (
+        SELECT FROM carillon.split_messages b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
+    THEN
+        apps := chosen;
+    ELSE
+        SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+            SELECT b.app_id FROM carillon.split_messages b WHERE b.id = broadcast_progress.id
+            UNION ALL
+            SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+            UNION ALL
+            SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+            WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+        ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    END IF;
+    IF apps IS NULL THEN
+        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
+        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
+    END IF;
+    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF apps IS NULL THEN
+        refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
+            'Workers delete results after --retention.', 'P0002');
+    ELSIF cardinality(apps) > 1 THEN
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
+            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            WHERE a.id = ANY (apps)));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    app_id := apps[1];
+    SELECT b.tokens, b.created_at INTO tokens, created_at
+    FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
+    IF FOUND THEN
+        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
+            coalesce(sum(r.cancelled), 0), max(r.finished_at)
+        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
+        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
+        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
+            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
+        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
+        remaining := tokens - sent - failed - expired - cancelled;
+    ELSE
+        -- One job, which has ended, has begun, or waits.
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
+        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
+        IF NOT FOUND THEN
+            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
+        END IF;
+        IF NOT FOUND THEN
+            SELECT 0, 0, 0, 0, p.token_count, p.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
+        END IF;
+        tokens := sent + failed + expired + cancelled + remaining;
+    END IF;
+    finished := remaining <= 0;
+    IF NOT finished THEN
+        finished_at := NULL;
+    END IF;
+END
+$$;
+
+
+-- functions/cancel.sql
+-- Cancels jobs that no worker has claimed.
+--
+-- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
+-- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
+--
+-- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
+-- app they lock first its advisory lock, then those of messages, cancelling, rows of split_messages, rows of messages and
+-- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
+-- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
+-- cancels any number of messages in one call.
+--
+-- A cancel is visible to workers only after its commit. A job that returns to the queue before that must not be sent,
+-- so either the cancel sees the job or the worker sees the cancel. A cancel locks its messages, waits for sessions that
+-- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
+-- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
+
+-- The server's lock table has limited room, so a list of more than 1,000 ids takes the lock of the app and waits for all other
+-- cancels of that app.
+CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+    key CONSTANT text := 'carillon.cancel ' || app;
+BEGIN
+    IF cardinality(ids) > 1000 THEN
+        PERFORM pg_advisory_xact_lock(class, app);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(class, app);
+        PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
+        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
+    END IF;
+    -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
+    LOCK TABLE carillon.cancelling IN SHARE MODE;
+END
+$$;
+
+-- The transaction puts jobs of these messages into the queue. It never waits.
+--
+-- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond the first
+-- 500 of a transaction count as being cancelled.
+CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    room CONSTANT bigint := 500 - (
+        SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
+    key CONSTANT text := 'carillon.cancel ' || app;
+    is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
+BEGIN
+    RETURN ARRAY(
+        WITH wanted AS MATERIALIZED (
+            SELECT k.id, is_held AND row_number() OVER (ORDER BY k.id) <= room AS is_tried
+            FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
+        )
+        SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
+            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended(key, w.id)) ELSE true END
+    );
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
+        job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+$$;
+
+-- It keeps the caller's search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
+BEGIN
+    -- An update that is not sent makes no older one superseded.
+    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        SELECT n.ctid
+        FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
+        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+            AND n.message_id = g.message_id
+        ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
+    -- In order of id, as settlements lock them.
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
+    ORDER BY u.message_id FOR UPDATE;
+
+    PERFORM carillon.end_messages(record_cancelled.app_id, ARRAY(
+        SELECT carillon.ending(message_id => g.message_id, reference => pg_catalog.max(g.reference),
+            broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
+            attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
+            cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
+            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
+            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1])
+        FROM pg_catalog.unnest(jobs) g
+        LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
+        GROUP BY g.message_id, u.message_id));
+END
+$$;
+
+-- Reads what is in flight once for all of them.
+CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
+RETURNS carillon.remnant[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
+        FROM (
+            SELECT u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
+            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
+                ON t.message_id = u.message_id
+            WHERE u.app_id = remnants.app AND u.message_id = ANY (message_ids)
+        ) k
+        FULL JOIN (
+            SELECT coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+            WHERE i.app_id = remnants.app AND coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1
+        ) f ON f.message_id = k.message_id
+    );
+END
+$$;
+
+-- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, split_messages
+-- has cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
+CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    lanes smallint[];
+    taken carillon.cancelled_job[] := '{}';
+    -- Those that may have more jobs.
+    sought bigint[] := message_ids;
+    more carillon.cancelled_job[];
+    rest carillon.remnant[];
+    -- Those with pushes in flight.
+    flew bigint[] := '{}';
+    short bigint[];
+    retries carillon.cancelled_job[];
+BEGIN
+    -- The second round finds jobs that moved from scheduled to messages during the first.
+    FOR look IN 1..2 LOOP
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting.app) l);
+        WITH ready AS (
+            DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
+                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))
+                ::carillon.cancelled_job AS job
+        ), later AS (
+            DELETE FROM carillon.scheduled s
+            WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
+                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.updated_tokens(s.push_type, s.tokens))
+                ::carillon.cancelled_job AS job
+        )
+        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        -- A message whose jobs all waited has ended.
+        sought := ARRAY(
+            SELECT s.id FROM unnest(sought) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting.app AND u.message_id = s.id));
+        EXIT WHEN cardinality(sought) = 0;
+        rest := carillon.remnants(app, sought, taken);
+        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        retries := '{}';
+        -- In messages, due retries have ids of their own and no index, which each INSERT would pay for. The app's
+        -- rows are read only if some are missing.
+        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        IF cardinality(short) > 0 THEN
+            WITH ready AS (
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
+                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
+                    m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
+            )
+            SELECT array_agg(g.job) INTO retries FROM ready g;
+        END IF;
+        taken := taken || retries;
+    END LOOP;
+    IF cardinality(sought) > 0 THEN
+        INSERT INTO carillon.cancelled AS c (app_id, message_id)
+        SELECT remove_waiting.app, r.message_id FROM unnest(rest) r
+        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
+            ON g.message_id = r.message_id
+        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
+        UNION
+        -- Some may have returned since, and wait for a retry.
+        SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN taken;
+END
+$$;
+
+-- Their rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
+CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
+        SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
+            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
+            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+        WHERE b.app_id = waiting_parts.app AND b.id = ANY (split)
+        UNION ALL
+        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
+        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (split)
+        UNION ALL
+        SELECT u.message_id FROM carillon.unfinished u
+        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (split)
+    ) AS p
+$$;
+
+-- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of split_messages,
+-- before they return a job to the queue.
+CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
+    target record;
+    taken carillon.cancelled_job[];
+    jobs integer := 0;
+BEGIN
+    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR target IN
+        SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
+            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS split
+        FROM carillon.messages_of(message_ids) f
+        LEFT JOIN carillon.split_messages b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
+        PERFORM FROM carillon.split_messages b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
+        ORDER BY b.id FOR UPDATE;
+        UPDATE carillon.split_messages b SET cancelled_at = now()
+        WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
+        taken := carillon.remove_waiting(target.app_id,
+            target.whole || carillon.waiting_parts(target.app_id, target.split), target.whole);
+        PERFORM carillon.record_cancelled(target.app_id, taken);
+        jobs := jobs + cardinality(taken);
+        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
+            'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
+    END LOOP;
+    RETURN jobs;
+END
+$$;
+
+-- Plain SQL, so that the planner inlines it and no error mentions it.
+CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[message_id], app)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[id], app)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, actor text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.act_as(actor);
+    RETURN carillon.cancel(cancel_message.id, app => cancel_message.app);
+END
+$$;
+
+
+-- functions/channels.sql
+-- Channels of APNs.
+--
+-- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
+-- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that no row of channels
+-- has: see unknown_channels.
+
+-- By its reference or id, of one app or of whichever has it. It returns what it refuses.
+CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    matches carillon.channels[];
+    mine CONSTANT integer[] := carillon.apps_of_caller();
+BEGIN
+    IF app IS NOT NULL THEN
+        target := (SELECT a.id FROM carillon.apps a
+            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        IF target IS NULL THEN
+            refusal := carillon.unknown_app(app);
+            RETURN;
+        END IF;
+    END IF;
+    -- A reference comes before another channel's id.
+    matches := ARRAY(SELECT c FROM carillon.channels c
+        WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
+            AND (c.reference = channel OR c.channel_id = channel)
+        ORDER BY c.reference <> channel, c.app_id LIMIT 2);
+    IF cardinality(matches) = 0 THEN
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+            'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
+    ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+    ELSE
+        known := matches[1];
+    END IF;
+END
+$$;
+
+-- A channel that exists or is requested already stays as it is.
+CREATE OR REPLACE FUNCTION carillon.request_channel(
+    app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT integer := 10000;
+    target carillon.apps;
+    known carillon.channels;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a
+    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF target.protocol <> 'http2' THEN
+        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || target.protocol);
+    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
+        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
+    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
+    ELSE
+        SELECT c.* INTO known FROM carillon.channels c
+        WHERE c.app_id = target.id AND c.reference = request_channel.reference FOR UPDATE;
+        IF known.state IN ('requested', 'ready') AND known.policy <> policy THEN
+            refusal := carillon.refusal('policy', format('%s, which the channel %s has', known.policy, quote_literal(reference)),
+                policy::text, 'The policy of a channel cannot change: request another one.');
+        ELSIF known.state = 'removing' THEN
+            refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
+                'Request it again when it has been removed.', '55000');
+        ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
+            refusal := carillon.refusal('app', 'an app with fewer than 10000 channels, which is Apple''s limit',
+                quote_literal(app), 'Remove channels that are not needed.', '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
+    ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
+        created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
+    WHERE c.state IN ('failed', 'missing');
+    IF FOUND THEN
+        PERFORM carillon.record_of_person('request channel', target.id,
+            jsonb_build_object('reference', reference, 'policy', policy), carillon.replaced(
+                jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
+                CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
+    END IF;
+    RETURN reference;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target integer;
+    protocol text;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.id, a.protocol INTO target, protocol FROM carillon.apps a
+    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    IF target IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF protocol <> 'http2' THEN
+        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol);
+    ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
+        refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
+    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
+        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
+    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
+    ELSIF EXISTS (SELECT FROM carillon.channels c
+        WHERE c.app_id = target AND (c.reference = record_channel.reference OR c.channel_id = record_channel.channel_id))
+    THEN
+        refusal := carillon.refusal('channel_id', 'a channel and a reference that are not recorded yet',
+            quote_literal(channel_id) || ' and ' || quote_literal(reference), NULL, '23505');
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
+    VALUES (target, reference, policy, channel_id, 'ready');
+    PERFORM carillon.record_of_person('record channel', target,
+        jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
+    DELETE FROM carillon.unknown_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
+END
+$$;
+
+-- Each look sees what was committed before it, which needs the isolation level READ COMMITTED.
+CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record;
+    ends CONSTANT timestamptz := clock_timestamp() + wait;
+BEGIN
+    LOOP
+        answer := carillon.find_channel(app, reference);
+        IF (answer.refusal).message IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+                COLUMN = (answer.refusal).argument, HINT = coalesce((answer.refusal).hint, 'Pass the argument app.');
+        END IF;
+        CASE (answer.known).state
+            WHEN 'ready' THEN RETURN (answer.known).channel_id;
+            WHEN 'failed', 'missing' THEN
+                RAISE EXCEPTION 'the channel % is %: %', quote_literal(reference), (answer.known).state,
+                    coalesce((answer.known).last_error, 'the reason is unknown')
+                USING ERRCODE = 'object_not_in_prerequisite_state',
+                    HINT = 'Fix that, and request it again with carillon.request_channel.';
+            ELSE NULL;
+        END CASE;
+        IF wait IS NULL OR clock_timestamp() >= ends THEN
+            RETURN NULL;
+        ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+            RAISE EXCEPTION 'argument "wait" needs the isolation level READ COMMITTED'
+            USING ERRCODE = 'feature_not_supported', COLUMN = 'wait',
+                HINT = 'At other levels, a transaction never sees what a worker records.';
+        ELSIF (SELECT c.xmin::text::bigint = pg_current_xact_id_if_assigned()::text::bigint % 4294967296
+            FROM carillon.channels c WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference))
+        THEN
+            RAISE EXCEPTION 'argument "wait" needs a channel whose request is committed'
+            USING ERRCODE = 'object_not_in_prerequisite_state', COLUMN = 'wait',
+                HINT = 'Commit after carillon.request_channel: until then, no worker sees the request.';
+        END IF;
+        PERFORM pg_sleep(least(0.1, greatest(0.001, extract(epoch FROM ends - clock_timestamp()))));
+    END LOOP;
+END
+$$;
+
+-- A channel that Apple never made is removed at once.
+CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record := carillon.find_channel(coalesce(app, ''), channel);
+BEGIN
+    IF (answer.refusal).message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+            COLUMN = (answer.refusal).argument, HINT = (answer.refusal).hint;
+    END IF;
+    DELETE FROM carillon.channels c
+    WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
+        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
+    UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
+        -- A request that is under way ends first.
+        next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
+    WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
+    PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
+        jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
+            'policy', (answer.known).policy, 'state_before', (answer.known).state));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
+    app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
+)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH due AS (
+        SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
+        WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+        ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
+    UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
+    FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
+    RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
+$$;
+
+-- False: another worker took the request over meanwhile, and asks for another one.
+CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
+        RETURN true;  -- recorded before, by a statement whose answer was lost
+    END IF;
+    UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
+        is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_made.reference AND c.attempts = attempt AND c.channel_id IS NULL
+        AND c.state IN ('requested', 'removing');
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
+    RETURN false;
+END
+$$;
+
+-- Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a channel service that cannot be
+-- reached does not keep the channels of other apps waiting.
+CREATE OR REPLACE FUNCTION carillon.channel_failed(
+    app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
+) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
+        next_try_at = now() + coalesce(again, CASE
+            -- What Apple never made is gone at once.
+            WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
+        state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
+    WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
+    UPDATE carillon.channels c SET next_try_at = now() + again
+    WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
+        AND c.next_try_at <= now() AND again IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    DELETE FROM carillon.channels c
+    WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
+$$;
+
+-- They are missing at once, and not only after the next comparison. A row that another session has locked is left to the
+-- comparison, so that a settlement waits for no caller. It pins no search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
+    FROM (
+        SELECT k.reference, r.reason FROM carillon.channels k JOIN (
+            SELECT pg_catalog.lower(u.token) AS token, pg_catalog.min(u.reason) AS reason
+            FROM unnest(tokens, reasons) AS u(token, reason)
+            WHERE u.reason IN ('ChannelNotRegistered', 'BadChannelId') GROUP BY 1
+        ) AS r ON r.token = pg_catalog.encode(pg_catalog.convert_to(k.channel_id, 'UTF8'), 'hex')
+        WHERE k.app_id = channels_refused.app AND k.state = 'ready' FOR UPDATE OF k SKIP LOCKED
+    ) AS lost
+    WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
+$$;
+
+-- Channels that were recorded after `listed_at` may not be in the list.
+CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
+    channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
+    WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)
+        AND coalesce(c.created_at, c.requested_at) < listed_at;
+    UPDATE carillon.channels c SET state = 'ready', last_error = NULL
+    WHERE c.app_id = app AND c.state = 'missing' AND c.channel_id = ANY (listed);
+    DELETE FROM carillon.unknown_channels s
+    WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
+        OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
+    -- Another app here may have the same topic at Apple, and this channel.
+    INSERT INTO carillon.unknown_channels (app_id, channel_id)
+    SELECT app, l.id FROM unnest(listed) AS l(id)
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
+    ON CONFLICT DO NOTHING;
+    RETURN QUERY
+    SELECT c.channel_id, c.reference, c.state, NULL::boolean, NULL::timestamptz FROM carillon.channels c
+    WHERE c.app_id = app
+    UNION ALL
+    SELECT s.channel_id, NULL, 'unknown', s.is_ours, s.first_seen_at FROM carillon.unknown_channels s
+    WHERE s.app_id = app
+    ORDER BY 2, 1;
+END
+$$;
+
+
+-- functions/check_arguments.sql
+-- Checks the arguments of a message.
+--
+-- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+
+CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
+        m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
+        m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
+        'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
+    other carillon.push_rules;
+BEGIN
+    IF m.priority <> ALL (rules.priorities) THEN
+        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
+                || CASE WHEN cardinality(rules.priorities) < 3 AND push_type <> 'channel'
+                    THEN ' for push type ' || push_type ELSE '' END,
+            m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
+    END IF;
+    IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
+            CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
+    END IF;
+    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
+        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters and '
+                'without spaces at either end',
+            quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
+    END IF;
+    IF m.topic !~ '^[!-~]{1,255}$' THEN
+        RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
+    END IF;
+    IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
+        RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
+            quote_literal(m.topic), 'Leave it out to use the topic of the app with this ending.');
+    END IF;
+    IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
+        SELECT p.* INTO other FROM carillon.push_types() AS p
+        WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
+            -- A bundle ID may end like that too.
+            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND a.topic = m.topic);
+        IF FOUND THEN
+            RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
+                push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
+        END IF;
+    END IF;
+    -- A claim keeps no more of it.
+    IF octet_length(m.reference) > 16384 THEN
+        RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
+            quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
+    END IF;
+    IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
+        RETURN carillon.refusal('run_at', 'a time before the year 10000', quote_literal(m.run_at));
+    END IF;
+    IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
+            'The message would expire before it is sent.');
+    END IF;
+    IF m.lane NOT IN (0, 1, 2) THEN
+        RETURN carillon.refusal('lane', '0 (urgent), 1 (normal) or 2 (bulk)', m.lane::text);
+    END IF;
+    IF m.on_unknown NOT IN ('retry', 'fail') OR m.on_unknown IS NULL THEN
+        RETURN carillon.refusal('on_unknown', '''retry'' or ''fail''', quote_literal(m.on_unknown));
+    END IF;
+    IF m.dedupe_key = '' OR octet_length(m.dedupe_key) > 1000 THEN
+        RETURN carillon.refusal('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(m.dedupe_key));
+    END IF;
+    IF m.dedupe_for <= interval '0' OR m.dedupe_for > interval '100 years'
+        OR m.dedupe_for IS NOT NULL AND m.dedupe_key IS NULL
+    THEN
+        RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
+            quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
+    END IF;
+    IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
+        RETURN carillon.refusal('on_duplicate', '''null'' or ''holder''', quote_literal(m.on_duplicate));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    levels CONSTANT text[] := ARRAY['passive', 'active', 'time-sensitive', 'critical'];
+    twice record;
+BEGIN
+    IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
+        RETURN carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text,
+            CASE WHEN m.badge < 0 THEN 'To subtract from what each device shows, pass badge_add.' END);
+    ELSIF m.badge_add NOT BETWEEN -2147483647 AND 2147483647 THEN
+        RETURN carillon.refusal('badge_add', 'a number from -2147483647 to 2147483647', m.badge_add::text);
+    ELSIF m.badge_add IS NOT NULL AND m.badge IS NOT NULL THEN
+        RETURN carillon.refusal('badge_add', 'null if badge is given', 'a value',
+            'badge is the number that every device shows; badge_add is added to the number of each device.');
+    ELSIF m.interruption_level <> ALL (levels) THEN
+        RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
+            quote_literal(m.interruption_level));
+    ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
+        RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
+    ELSIF NOT isfinite(m.stale_date) OR m.stale_date < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('stale_date', 'a time from 1970 on', quote_literal(m.stale_date));
+    ELSIF jsonb_typeof(m.extra) <> 'object' THEN
+        RETURN carillon.refusal('extra', 'a JSON object', m.extra::text);
+    ELSIF m.extra ? 'aps' THEN
+        RETURN carillon.refusal('extra', 'a JSON object without the key aps', 'one with it',
+            'The argument aps takes the members of aps; payload takes the whole payload.');
+    ELSIF jsonb_typeof(m.aps) <> 'object' THEN
+        RETURN carillon.refusal('aps', 'a JSON object', m.aps::text);
+    ELSIF m.aps ? 'aps' THEN
+        RETURN carillon.refusal('aps', 'the members of aps', 'an object with the key aps',
+            'Pass the inner object; payload takes the whole payload.');
+    END IF;
+    SELECT g.* INTO twice FROM (VALUES
+        ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
+        ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
+        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)), ('sound', 'sound', num_nonnulls(m.sound)),
+        ('content_available', 'content-available', num_nonnulls(m.content_available)),
+        ('mutable_content', 'mutable-content', num_nonnulls(m.mutable_content)),
+        ('category', 'category', num_nonnulls(m.category)), ('thread_id', 'thread-id', num_nonnulls(m.thread_id)),
+        ('interruption_level', 'interruption-level', num_nonnulls(m.interruption_level)),
+        ('relevance_score', 'relevance-score', num_nonnulls(m.relevance_score)),
+        ('target_content_id', 'target-content-id', num_nonnulls(m.target_content_id)),
+        ('filter_criteria', 'filter-criteria', num_nonnulls(m.filter_criteria)),
+        ('stale_date', 'stale-date', num_nonnulls(m.stale_date))
+    ) AS g(argument, member, given) WHERE g.given > 0 AND m.aps ? g.member LIMIT 1;
+    IF FOUND THEN
+        RETURN carillon.refusal(twice.argument, format('null if aps has the member "%s"', twice.member), 'a value',
+            'Pass each member once.');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- The alert as JSON, from whichever arguments gave it, a sound that is a dictionary, and as `more` the members of aps that most
+-- messages do not have.
+CREATE OR REPLACE FUNCTION carillon.check_parts(
+    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
+)
+LANGUAGE plpgsql IMMUTABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    -- JSON that a driver sent as text. No alert begins like this.
+    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
+        alert := btrim(m.alert, E' \t\r\n');
+    END IF;
+    -- For critical alerts. No sound file has such a name.
+    IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
+        sound := btrim(m.sound, E' \t\r\n');
+    END IF;
+    refusal := carillon.check_members(m);
+    IF refusal.message IS NULL THEN
+        refusal := coalesce(carillon.broken_json('alert', m.alert), carillon.broken_json('sound', m.sound));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    ELSIF left(alert, 1) NOT IN ('"', '{') THEN
+        refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
+    ELSIF num_nonnulls(m.title, m.subtitle, m.body) > 0 THEN
+        IF alert IS NOT NULL THEN
+            refusal := carillon.refusal('alert', 'null if title, subtitle or body is given', 'a value',
+                'Pass the text as body, together with title and subtitle.');
+        END IF;
+        alert := '{' || concat_ws(',', '"title":' || to_json(m.title), '"subtitle":' || to_json(m.subtitle),
+            '"body":' || to_json(m.body)) || '}';
+    END IF;
+    more := nullif(concat_ws(',',
+        '"interruption-level":' || to_json(m.interruption_level),
+        '"relevance-score":' || to_json(m.relevance_score),
+        '"target-content-id":' || to_json(m.target_content_id),
+        '"filter-criteria":' || to_json(m.filter_criteria),
+        '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
+        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.refusal(g.argument, format('%s for push type %s', CASE WHEN g.argument IN ('payload', 'aps')
+            THEN 'aps without alert, badge and sound' ELSE 'null' END, m.push_type), 'a value',
+        'Leave it out, or leave push_type out: Apple may not deliver such a push.')
+    FROM (VALUES ('payload', carillon.is_loud(whole)), ('alert', num_nonnulls(m.alert, m.alert_json) > 0),
+        ('title', m.title IS NOT NULL), ('subtitle', m.subtitle IS NOT NULL), ('body', m.body IS NOT NULL),
+        ('badge', m.badge IS NOT NULL), ('badge_add', m.badge_add IS NOT NULL), ('sound', m.sound IS NOT NULL),
+        ('aps', carillon.is_loud(json_build_object('aps', m.aps)))) AS g(argument, is_loud)
+    WHERE g.is_loud AND (carillon.rules_of(m.push_type)).is_silent LIMIT 1
+$$;
+
+-- The push type is one for all: background if all of them are silent.
+CREATE OR REPLACE FUNCTION carillon.check_payloads(
+    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    given text[] := m.payloads;
+    push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit
+    limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
+    wrong record;
+BEGIN
+    IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
+            'Each of payloads is a whole payload.');
+    ELSIF array_ndims(given) > 1 THEN
+        refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
+    ELSIF cardinality(given) <> coalesce(cardinality(m.tokens), 0) THEN
+        refusal := carillon.refusal('payloads', format('one payload for each of the %s tokens',
+            coalesce(cardinality(m.tokens), 0)), cardinality(given)::text);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF m.payloads_type = 'jsonb[]'::regtype THEN
+        given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+            ORDER BY g.place);
+    END IF;
+    -- Before all else: a payload that is too large is neither parsed nor cut.
+    SELECT g.place, octet_length(g.payload) AS bytes INTO wrong
+    FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+    WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := CASE WHEN wrong.bytes IS NULL
+            THEN carillon.refusal('payloads', 'a payload for each token', 'null at position ' || wrong.place)
+            ELSE carillon.refusal('payloads', 'payloads of ' || carillon.payload_size(push_type, protocol),
+                format('one of %s bytes at position %s', wrong.bytes, wrong.place), NULL, '54000') END;
+        RETURN;
+    END IF;
+    BEGIN
+        payloads := given::json[];
+    EXCEPTION
+        WHEN data_exception OR program_limit_exceeded THEN
+            NULL;  -- one of them, which is found below
+    END;
+    SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
+        SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
+        FROM unnest(given) WITH ORDINALITY AS u(payload, place)
+    ) AS g
+    WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
+    IF FOUND THEN
+        refusal := carillon.refusal('payloads', 'JSON objects',
+            format('%s at position %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
+            CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
+        RETURN;
+    END IF;
+    SELECT min(p.place) AS place INTO wrong FROM unnest(payloads) WITH ORDINALITY AS p(payload, place)
+    WHERE (carillon.rules_of(m.push_type)).is_silent AND carillon.is_loud(p.payload);
+    IF wrong.place IS NOT NULL THEN
+        refusal := carillon.refusal('payloads', 'aps without alert, badge and sound for push type ' || push_type,
+            'one with them at position ' || wrong.place,
+            'Leave them out, or leave push_type out: Apple may not deliver such a push.');
+        RETURN;
+    END IF;
+    is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL
+        AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
+END
+$$;
+
+
+-- functions/dashboard.sql
+-- What dashboards read.
+
+-- Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+END
+$$;
+
+-- It counts from the newest, because claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that
+-- are asked for; the settings keep to the order of the index, whatever the planner thinks of the limit.
+CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+#variable_conflict use_column
+DECLARE
+    depth bigint;
+BEGIN
+    SELECT count(*) INTO depth FROM (
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
+    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+END
+$$;
+
+-- Along the primary key: an app with few is found beside one with millions.
+CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) FROM (
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+$$;
+
+-- Along the index by time.
+CREATE OR REPLACE FUNCTION carillon.next_due(
+    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
+    most integer DEFAULT 100, depth integer DEFAULT 5000
+) RETURNS TABLE (
+    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
+    last_reason text, reference text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
+        s.last_reason, s.reference
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    LEFT JOIN carillon.apps a ON a.id = s.app_id
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT most
+$$;
+
+-- Of more than 10 apps up to 10,000 of a kind together. Volatile, because EXPLAIN is refused otherwise.
+CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
+RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+    plan json;
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+BEGIN
+    FOR one IN
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+    LOOP
+        IF one.kind = 'device' THEN
+            -- Among the first of any kind: there may be millions of others before one.
+            SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
+            FROM (
+                SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
+                ORDER BY t.app_id, t.token LIMIT bound + 1) few;
+        ELSE
+            SELECT count(*) INTO tokens FROM (
+                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
+                LIMIT bound + 1) few;
+        END IF;
+        is_estimate := tokens > bound;
+        IF is_estimate THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
+                INTO plan;
+            tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        CONTINUE WHEN tokens = 0;
+        app := one.name;
+        kind := one.kind;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
+$$;
+
+-- As a rule the newest, among the 5,000 tokens that expire last.
+CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
+    app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
+    message_id bigint, waiting integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, t.token,
+        CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
+            ELSE 'updated' END,
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+    FROM (
+        SELECT n.* FROM (
+            SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
+    JOIN carillon.apps a ON a.id = t.app_id
+    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS updates FROM (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+    ORDER BY t.expires_at DESC, a.name, t.token
+$$;
+
+-- Payloads are about persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
+    state text, push_type text, topic text, token text, payload text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH target AS (SELECT a.id FROM carillon.apps a WHERE a.name = message_contents.app), kept AS (
+        (SELECT 'ready' AS state, m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t CROSS JOIN LATERAL carillon.filled_lanes(t.id) l
+        JOIN carillon.messages m ON m.app_id = l.app_id AND m.lane = l.lane AND m.id = message_contents.id LIMIT 1)
+        UNION ALL
+        (SELECT 'scheduled', s.tokens, s.payload, s.payloads, s.push_type, s.topic
+        FROM target t JOIN carillon.scheduled s ON s.app_id = t.id
+            AND (s.id = message_contents.id OR s.origin = message_contents.id) LIMIT 1)
+        UNION ALL
+        (SELECT 'in flight', j.tokens, j.payload, j.payloads, j.push_type, j.topic
+        FROM target t JOIN carillon.inflight i ON i.app_id = t.id CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
+        UNION ALL
+        (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t JOIN carillon.split_messages b ON b.app_id = t.id AND b.id = message_contents.id
+        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
+        UNION ALL
+        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
+        FROM target t CROSS JOIN LATERAL carillon.failed_parts(t.id, message_contents.id, 1000) p
+        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
+        ORDER BY f.failed_at DESC LIMIT 1)
+    )
+    SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
+        coalesce(k.payloads[p.place], k.payload)::text
+    FROM (SELECT * FROM kept LIMIT 1) k,
+        generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
+$$;
+
+
+-- functions/dedupe.sql
+-- Each push was cancelled or expired, and each attempt had an answer.
+CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
+        AND sum(r.cancelled + r.expired) >= coalesce(
+            (SELECT b.tokens FROM carillon.split_messages b
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
+        AND NOT bool_or(EXISTS (
+            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
+    FROM (
+        SELECT m.* FROM carillon.results m
+        WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL
+        UNION ALL
+        SELECT p.* FROM carillon.results p WHERE p.broadcast_id = ended_unsent.message
+    ) AS r
+    WHERE r.app_id = ended_unsent.app
+$$;
+
+-- The interval of a key begins when the message is due. Another message holds the key if its interval is not over and it may have
+-- been sent. Callers with one key wait for each other, so exactly one enqueues.
+CREATE OR REPLACE FUNCTION carillon.take_key(
+    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
+) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
+    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+        greatest(now(), run_at) + coalesce(period, interval '1 day'))
+    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until, request = NULL
+        WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
+    IF FOUND THEN
+        RETURN take_key.message_id;
+    END IF;
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+END
+$$;
+
+
+-- functions/draft.sql
+-- The push type of what publish stores is given beside the arguments: callers cannot name it.
+CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    made carillon.draft;
+    alert text;
+    sound text := to_json(m.sound);
+    checked record;
+    more text;
+    front text;
+    whole json;
+    silent boolean;
+    protocol text;
+BEGIN
+    SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
+    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    IF NOT FOUND THEN
+        made.refusal := carillon.unknown_app(m.app);
+        RETURN made;
+    END IF;
+    IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
+        made.refusal := carillon.refusal('push_type', 'one of ' || (
+            SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
+            quote_literal(m.push_type));
+        RETURN made;
+    END IF;
+    IF m.payloads IS NOT NULL THEN
+        checked := carillon.check_payloads(m, protocol);
+        made.refusal := checked.refusal;
+        made.payloads := checked.payloads;
+        silent := checked.is_silent;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    ELSIF m.payload IS NULL THEN
+        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
+        -- Most messages need no closer check.
+        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
+            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
+            OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
+            OR position('{' IN sound) > 0
+        THEN
+            checked := carillon.check_parts(m, alert, sound);
+            alert := checked.alert;
+            sound := checked.sound;
+            more := checked.more;
+            made.refusal := checked.refusal;
+        END IF;
+        -- Compact, aps first, text unchanged.
+        made.payload := '{"aps":{' || concat_ws(',',
+            '"alert":' || alert,
+            -- The largest number stands for those to come.
+            '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
+            '"sound":' || sound,
+            CASE WHEN m.content_available THEN '"content-available":1' END,
+            CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
+            '"category":' || to_json(m.category),
+            '"thread-id":' || to_json(m.thread_id),
+            more) || CASE WHEN m.extra <> '{}'
+                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
+        IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
+            made.refusal := carillon.refusal('alert',
+                'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
+                'payload is given', NULL,
+                CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
+        END IF;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        silent := m.content_available
+            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0;
+        IF m.aps IS NOT NULL THEN
+            silent := (m.content_available OR m.aps -> 'content-available' = '1') AND num_nonnulls(m.alert, m.alert_json,
+                m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
+                m.aps ->> 'sound') = 0;
+        END IF;
+    ELSIF carillon.has_parts(m) THEN
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
+            'Pass the whole payload or its parts, not both.');
+        RETURN made;
+    ELSE
+        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
+            ELSE m.payload END;
+    END IF;
+    made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
+    -- Before all else: a payload that is too large is neither parsed nor cut.
+    IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
+        made.refusal := carillon.refusal(
+            -- The largest part.
+            CASE WHEN m.payload IS NULL THEN (
+                SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
+                    ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
+                    ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
+                    ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
+                ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
+            CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
+                || carillon.payload_size(made.push_type, protocol),
+            CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
+        RETURN made;
+    END IF;
+    IF m.payload IS NOT NULL THEN
+        whole := carillon.parsed(made.payload);
+        IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
+            made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
+                CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
+            RETURN made;
+        END IF;
+        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0 AND carillon.is_silent(whole) THEN
+            silent := true;
+            made.push_type := 'background';
+        END IF;
+    END IF;
+    IF m.push_type IS NOT NULL AND m.payloads IS NULL AND (carillon.rules_of(m.push_type)).is_silent THEN
+        made.refusal := carillon.check_silence(m, whole);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    END IF;
+    IF m.badge_add IS NOT NULL THEN
+        front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
+        made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
+        made.payload := front;
+    END IF;
+    -- Most calls give none of these.
+    IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
+        m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
+        OR octet_length(m.reference) > 16384
+    THEN
+        made.refusal := carillon.check_heading(m, made.push_type);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        made.priority := coalesce(m.priority, (carillon.rules_of(made.push_type)).default_priority);
+        made.scheduled := CASE WHEN m.run_at > now() THEN true END;
+    END IF;
+    RETURN made;
+END
+$$;
+
+
+-- functions/end_messages.sql
+-- What has ended is recorded in results and unfinished, and failed content in failed_messages.
+
+-- Triggers that users have added to our tables may rely on it. Only functions for workers call this, just before they write.
+-- Functions that run as their owner keep search_path pinned: there the session belongs to an app, which could choose what plain
+-- names mean.
+--
+-- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in "public". So
+-- relations and functions are named with their schemas, and operators have operands of exactly their own types, for which
+-- PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
+CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
+-- Without settings, so that PostgreSQL puts its body in place of the calls.
+CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
+    attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
+    remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
+    apns_unique_ids jsonb DEFAULT NULL) RETURNS carillon.ending
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
+        last_status, last_reason, apns_unique_ids)::carillon.ending
+$$;
+
+-- A message of which these were all pushes gets its row of results. Others count them in unfinished, and get their row of results
+-- with none remaining. A message with pushes to come may meet the row of another message, because an app has used its id twice.
+-- It pins no search_path: see own_path().
+CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.message_id, end_messages.app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+            e.created_at, end_messages.worker, e.last_status, e.last_reason, e.apns_unique_ids
+        FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
+        RETURN;
+    END IF;
+    -- In order of id, so that two workers with parts of the same messages cannot deadlock.
+    INSERT INTO carillon.unfinished AS u
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
+        last_reason, apns_unique_ids, created_at)
+    SELECT e.message_id, end_messages.app, pg_catalog.min(e.reference), pg_catalog.min(e.broadcast_id),
+        pg_catalog.sum(CASE WHEN e.remaining > 0 THEN e.remaining ELSE -(e.sent + e.failed + e.expired + e.cancelled) END),
+        pg_catalog.sum(e.sent), pg_catalog.sum(e.failed), pg_catalog.sum(e.expired), pg_catalog.sum(e.cancelled),
+        pg_catalog.max(e.attempts),
+        (pg_catalog.array_agg(e.last_status ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.last_reason ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.apns_unique_ids) FILTER (WHERE e.apns_unique_ids IS NOT NULL))[1],
+        coalesce(pg_catalog.min(e.created_at), pg_catalog.now())
+    FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL GROUP BY e.message_id ORDER BY e.message_id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET
+        remaining = u.remaining + excluded.remaining, sent = u.sent + excluded.sent, failed = u.failed + excluded.failed,
+        expired = u.expired + excluded.expired, cancelled = u.cancelled + excluded.cancelled,
+        attempts = greatest(u.attempts, excluded.attempts),
+        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
+        last_reason = coalesce(excluded.last_reason, u.last_reason),
+        apns_unique_ids = CASE WHEN u.apns_unique_ids IS NULL THEN excluded.apns_unique_ids
+            ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
+    WITH finished AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = end_messages.app AND u.remaining <= 0
+            AND u.message_id = ANY (ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e))
+        RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
+    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
+        f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
+    FROM finished f;
+END
+$$;
+
+-- One row for a message and day, and of jobs with a payload for each token one row each time. It pins no search_path.
+CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT timestamptz :=
+        pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+BEGIN
+    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+        collapse_id, topic, reference, on_unknown)
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
+    FROM pg_catalog.unnest(jobs) AS j
+    WHERE j.payloads IS NULL AND NOT EXISTS (
+        SELECT FROM carillon.failed_messages k
+        WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
+    ON CONFLICT DO NOTHING;
+    IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
+        INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
+            expires_at, collapse_id, topic, reference, on_unknown)
+        SELECT coalesce(j.origin, j.id), keep_failed.app, pg_catalog.min(j.lane),
+            pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
+            pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
+            pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
+            pg_catalog.min(j.on_unknown)
+        FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
+        WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
+        GROUP BY coalesce(j.origin, j.id)
+        -- Another worker, or an earlier call of this transaction, at the same time.
+        ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
+            tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
+            payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
+    END IF;
+END
+$$;
+
+
+-- functions/enqueue.sql
+-- The functions that enqueue, made from lists of their arguments: a new argument stands in a list here, and is a field of the
+-- type that takes the arguments.
+--
+-- Drivers bind values as text, json, jsonb or without a type, and integers by their size; bigint takes every integer. So there
+-- are two functions of each name. The first takes text and values without a type. The second takes only JSON: its argument of
+-- type anyelement has no default. An argument of type anycompatible may have any of these types independently of it, because
+-- PostgreSQL's two polymorphic families are separate; without a type it is text. PostgreSQL finds no type for the default of a
+-- polymorphic array, so a third enqueue takes payloads.
+--
+-- All are plain SQL without settings, so that the planner inlines their call: they cost nothing, and no error mentions them.
+DO $make$
+DECLARE
+    -- The default of an argument is null unless another is given.
+    message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
+        'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
+        'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
+        'on_unknown text = ''retry'', title text, subtitle text, body text, strict boolean = false, '
+        'on_duplicate text = ''null'', aps jsonb, interruption_level text, relevance_score double precision, '
+        'target_content_id text, filter_criteria text, stale_date timestamptz, badge_add bigint';
+    activity CONSTANT text := 'alert anycompatible, title text, body text, sound text, %sstale_date timestamptz, '
+        'relevance_score double precision, %sapns_timestamp timestamptz, %s, topic text, aps jsonb, extra jsonb';
+    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
+        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, %s, '
+        'on_duplicate text = ''null'', title text, body text, extra jsonb';
+    sending CONSTANT text := 'priority bigint, expires_at timestamptz, run_at timestamptz, lane bigint, reference text, '
+        'dedupe_key text, dedupe_for interval, on_unknown text = ''retry''';
+    any_message CONSTANT text := format(message, 'anycompatible');
+    start CONSTANT text := format(activity, 'channel text, push_token boolean = true, everyone boolean = false, ', '', sending);
+    an_update CONSTANT text := format(activity, '', '', sending);
+    an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
+    any_publication CONSTANT text := format(publication, sending);
+    -- The fields of the type that are not simply the argument of that name.
+    any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
+        "payload_type": "pg_catalog.pg_typeof(payload)"}';
+    any_payloads CONSTANT jsonb := '{"is_strict": "strict", "payloads": "payloads::pg_catalog.text[]",
+        "payloads_type": "pg_catalog.pg_typeof(payloads)"}';
+    json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb(alert)"}';
+    text_state CONSTANT jsonb := '{"alert": "alert::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof(alert)",
+        "content_state": "NULL", "state_text": "content_state", "attributes": "NULL"}';
+    json_state CONSTANT jsonb := text_state || '{"state_text": "pg_catalog.to_jsonb(content_state)::pg_catalog.text"}';
+    text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "attributes"}';
+    json_start CONSTANT jsonb := json_state
+        || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
+    one record;
+    arguments text[];
+BEGIN
+    FOR one IN
+        SELECT f.*, c.type, c.call, c.comment FROM (VALUES
+            ('enqueue', 'app text, tokens text[]', 'alert text, ' || any_message, any_payload),
+            ('enqueue', 'app text, tokens text[], alert anyelement', any_message, json_alert),
+            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || format(message, 'text'),
+                any_payloads),
+            ('broadcast', 'app text', 'alert text, ' || any_message || ', kind text', any_payload),
+            ('broadcast', 'app text, alert anyelement', any_message || ', kind text', json_alert),
+            ('start_activity', 'app text, tokens text[], attributes_type text, attributes text, content_state text', start,
+                text_start),
+            ('start_activity', 'app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement',
+                start, json_start),
+            ('update_activity', 'app text, tokens text[], content_state text', an_update, text_state || '{"event": "''update''"}'),
+            ('update_activity', 'app text, tokens text[], content_state anyelement', an_update,
+                json_state || '{"event": "''update''"}'),
+            ('end_activity', 'app text, tokens text[]', 'content_state text, ' || an_end, text_state || '{"event": "''end''"}'),
+            ('end_activity', 'app text, tokens text[], content_state anyelement', an_end, json_state || '{"event": "''end''"}'),
+            ('publish', 'app text, channel text', 'content_state text, ' || any_publication, text_state),
+            ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
+        ) AS f(name, required, optional, fields) JOIN (VALUES
+            ('enqueue', 'message_arguments', 'submit(%s, false)',
+                'Enqueues a message to device tokens, which are an array even for one: ARRAY[token]. Returns the id of '
+                'the message; null: there are no tokens, or the dedupe_key is taken.'),
+            ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
+                'Enqueues a message to every registered token of one kind of an app, by default the kind for the '
+                'push type. Returns the id of the message; null: there are no such tokens, or the dedupe_key is taken.'),
+            ('start_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Starts a Live Activity on the devices of push-to-start tokens, or with everyone on all devices of the app. '
+                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
+            ('update_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Updates Live Activities. An older update of a token is never sent after a newer one. '
+                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
+                'dedupe_key is taken.'),
+            ('end_activity', 'activity_arguments', 'submit_activity(%s)',
+                'Ends Live Activities, with their last content. The tokens are an array even for one. Returns '
+                'the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
+            ('publish', 'publication', 'submit_publication(%s)',
+                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the '
+                'message; null: the dedupe_key is taken.')
+        ) AS c(name, type, call, comment) ON c.name = f.name
+    LOOP
+        arguments := string_to_array(one.required, ', ') || ARRAY(
+            SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
+            FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
+        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L', one.name,
+            array_to_string(arguments, ', '), 'SELECT carillon.' || format(one.call, (
+                SELECT format('ROW(%s)::carillon.%s', string_agg(coalesce(one.fields ->> t.attname, a.name, 'NULL'), ', '
+                    ORDER BY t.attnum), one.type)
+                FROM pg_attribute t LEFT JOIN (SELECT split_part(u, ' ', 1) FROM unnest(arguments) AS u) AS a(name)
+                    ON a.name = t.attname
+                WHERE t.attrelid = format('carillon.%I', one.type)::regclass)));
+        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L', one.name,
+            regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
+    END LOOP;
+END
+$make$;
+
+
+-- functions/fail_jobs.sql
+-- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
+-- another.
+
+-- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03,
+-- 25P04), a server that stops, starts or fails over (57P, 25006), I/O (58). Every other error would recur.
+-- PostgresError.isTransient has the same list.
+CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
+$$;
+
+-- It writes its results if possible. Each push without any other record becomes a failure with the given reason and APNs' status,
+-- without the reference if that is what is refused.
+CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
+    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    message CONSTANT bigint := coalesce(job.origin, job.id);
+    is_written boolean := false;
+    name text;
+    lost carillon.unfinished;
+BEGIN
+    PERFORM carillon.own_path();
+    BEGIN
+        PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
+            broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
+            failed => failed, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END)], worker);
+        is_written := true;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            -- Otherwise the message would never end.
+            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
+                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
+                expired = u.expired + end_unrecorded.expired
+            WHERE u.app_id = app AND u.message_id = job.origin;
+            DELETE FROM carillon.unfinished u
+            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
+            IF FOUND THEN
+                RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
+                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
+                    USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
+            END IF;
+    END;
+    -- Kept for requeue_failures(), if possible.
+    BEGIN
+        IF NOT is_written OR failed > 0 THEN
+            PERFORM carillon.keep_failed(app, ARRAY[job]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+    END;
+    FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
+        BEGIN
+            INSERT INTO carillon.failures
+                (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
+            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+                CASE WHEN NOT is_written THEN job.broadcast_id END
+            FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
+                AS t(token, status, apns_id)
+            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+            RETURN true;
+        EXCEPTION
+            WHEN OTHERS OR assert_failure THEN
+                IF carillon.is_transient(SQLSTATE) THEN
+                    RAISE;
+                END IF;
+        END;
+    END LOOP;
+    IF NOT is_written THEN
+        RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
+            message, sent, failed, expired;
+    END IF;
+    RETURN is_written;
+END
+$$;
+
+-- The others stay in flight. 'unwritten': it is settled, and nothing could be recorded.
+CREATE OR REPLACE FUNCTION carillon.settle_refused(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    job bigint, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    held carillon.job[];
+    refused carillon.job;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+    END IF;
+    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
+    IF cardinality(held) > 1 THEN
+        UPDATE carillon.inflight f
+        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
+            settle_refused.worker)
+        THEN 'written' ELSE 'unwritten' END;
+END
+$$;
+
+-- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
+CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    -- Jobs with other reasons end before the attempt that they wait for.
+    unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
+    tokens text[];
+BEGIN
+    PERFORM carillon.own_path();
+    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+    SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
+    FROM pg_catalog.unnest(jobs) AS j, LATERAL (
+        SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
+        FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
+    PERFORM carillon.keep_failed(app, jobs);
+    PERFORM carillon.end_messages(app, ARRAY(
+        SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
+            broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
+            failed => carillon.count_tokens(j.tokens), remaining => CASE WHEN j.origin IS NOT NULL THEN 0 END)
+        FROM pg_catalog.unnest(jobs) AS j));
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        IF half > 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs[:half], why);
+            PERFORM carillon.fail_jobs(app, jobs[half + 1:], why);
+        ELSE
+            tokens := ARRAY(
+                SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
+            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
+                array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
+        END IF;
+END
+$$;
+
+-- Its tokens are unknown, so one failure stands for all. Its content is not kept, because it can never be sent.
+CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    whole carillon.job;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
+        attempt => m.attempt, claims => m.claims, origin => m.origin, broadcast_id => m.broadcast_id,
+        created_at => m.created_at)).* INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.own_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.end_messages(discard.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+            reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
+            attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
+    RETURN true;
+END
+$$;
+
+
+-- functions/find_cancelled.sql
+-- Sorted by id, without waiting.
+CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH known AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+    ), locked AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+        ORDER BY u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
+    WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
+$$;
+
+-- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of split_messages locked here
+-- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
+-- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
+-- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
+-- are locked as `busy`. Runs as its owner: a row lock requires the right to update, which workers lack.
+CREATE OR REPLACE FUNCTION carillon.find_cancelled(
+    app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted bigint[];
+    known bigint[];
+    over bigint[];
+    held bigint[] := '{}';
+    alone bigint[] := messages;  -- messages of one job
+BEGIN
+    cancelled := '{}';
+    unsure := '{}';
+    busy := '{}';
+    IF array_remove(broadcasts, NULL) <> '{}' THEN
+        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
+        WITH locked AS MATERIALIZED (
+            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
+            JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            held := ARRAY(
+                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
+                WHERE b.id <> ALL (known));
+        END IF;
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
+        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
+    END IF;
+    IF requeues AND cardinality(alone) > 0 THEN
+        BEGIN
+            -- If no cancel is running, this lock suffices.
+            LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                unsure := unsure || carillon.hold_off_cancels(app, alone);
+        END;
+    END IF;
+    -- Read last: it has every cancel that committed before.
+    IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
+        cancelled := cancelled || ARRAY(
+            SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
+            JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
+    END IF;
+    IF cardinality(cancelled) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(app, cancelled);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := cancelled;
+        END;
+    ELSIF cardinality(cancelled) > 0 THEN
+        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(cancelled || touched) AS t(id)) AS k
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
+    END IF;
+END
+$$;
+
+
+-- functions/find_messages.sql
+-- Finds messages and jobs by index, without reading the whole queue.
+
+-- A loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the large tables, instead of
+-- reading a whole index.
+CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE filled AS (
+        (SELECT m.app_id, m.lane FROM carillon.messages m
+        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
+        UNION ALL
+        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
+            ORDER BY m.app_id, m.lane LIMIT 1) next
+        WHERE filled.app_id = of_app OR of_app IS NULL)
+    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
+$$;
+
+-- A loose scan, as in filled_lanes().
+CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE later AS (
+        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM later CROSS JOIN LATERAL (
+            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
+    ), begun AS (
+        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
+            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
+    )
+    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
+        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
+    FROM carillon.apps_of_caller() AS o(mine)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
+    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
+    UNION ALL
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
+    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
+    UNION ALL
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
+$$;
+
+-- A retry or a part has the id of its message; a job of a message that was split has its broadcast too. The function has no
+-- settings, so that the planner inlines it and knows how many ids there are.
+CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
+RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
+    WHERE m.app_id = l.app_id AND m.lane = l.lane
+        AND m.id = ANY (ids)
+    UNION ALL
+    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
+    UNION ALL
+    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
+    UNION ALL
+    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
+    UNION ALL
+    SELECT b.app_id, b.id, b.id FROM carillon.split_messages b WHERE b.id = ANY (ids)
+    UNION ALL
+    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
+    WHERE r.message_id = ANY (ids)
+    UNION ALL
+    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
+$$;
+
+-- See end_unrecorded(). Callers ask once for each message, not for each of perhaps a million failures; MATERIALIZED makes the
+-- planner keep to that.
+CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
+-- Only a reference reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF find_messages.id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.message_id = find_messages.id
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    ELSE
+        RETURN QUERY
+        SELECT k.app_id, k.id FROM (
+            SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+            UNION ALL
+            SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            UNION ALL
+            SELECT b.app_id, b.id, b.reference FROM carillon.split_messages b
+            UNION ALL
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+            UNION ALL
+            SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+            UNION ALL
+            SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        ) AS k
+        WHERE k.reference = find_messages.reference
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    END IF;
+END
+$$;
+
+-- Its own, and if it was split those of the jobs with failures. Of each kind `most`, because a message may have ten thousand
+-- jobs.
+CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT failed_parts.id
+    UNION
+    (SELECT r.message_id FROM carillon.results r
+    WHERE r.broadcast_id = failed_parts.id AND r.app_id = failed_parts.app_id AND r.failed > 0 LIMIT most)
+    UNION
+    (SELECT u.message_id FROM carillon.unfinished u
+    WHERE u.broadcast_id = failed_parts.id AND u.app_id = failed_parts.app_id AND u.failed > 0 LIMIT most)
+    UNION
+    -- Failures that are the only record of a job: see end_unrecorded().
+    SELECT few.message_id FROM (
+        SELECT f.message_id FROM carillon.failures f
+        WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
+$$;
+
+-- All of a message that was split, by the id of any job or retry.
+CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH whole AS (
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
+        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        UNION
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        UNION
+        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
+    ), part AS (
+        SELECT w.app_id, w.id FROM whole w
+        UNION
+        SELECT r.app_id, r.message_id FROM whole w
+        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
+        UNION
+        SELECT u.app_id, u.message_id FROM whole w
+        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
+        UNION
+        SELECT f.app_id, f.message_id FROM whole w
+        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+    )
+    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+$$;
+
+
+-- functions/isolation.sql
+-- Isolates apps from each other, with a role for each.
+
+-- It never waits long, because its lock blocks others.
+CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    relation regclass;
+BEGIN
+    FOR relation IN
+        SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
+            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures', 'channels') ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
+    END LOOP;
+    -- Also for new apps. Each upgrade asks for what is so already, and needs no lock then.
+    IF NOT EXISTS (
+        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
+            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text)
+    THEN
+        EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
+    END IF;
+    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
+END
+$$;
+
+-- A carillon_tenant is limited to those of app_roles, unless it has the rights of the schema's owner, who may be a member to
+-- grant the role. The caller is the login, or the role that it has set, even within functions that run as their owner.
+CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
+            AND NOT pg_has_role(c.role, current_user, 'USAGE')
+        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
+    known pg_roles;
+    wider text;
+BEGIN
+    SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
+    SELECT g.name INTO wider FROM (
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
+    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF known.oid IS NULL THEN
+        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
+            format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
+    ELSIF known.rolsuper OR known.rolbypassrls THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which bypasses row security', 'Let the app log in as a role without such rights.');
+    ELSIF wider IS NOT NULL THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which sees all apps as a member of ' || wider,
+            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM carillon.enforce_isolation(true);
+    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
+    END IF;
+    BEGIN
+        EXECUTE format('GRANT carillon_tenant TO %I', role);
+    EXCEPTION
+        WHEN insufficient_privilege THEN
+            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
+                'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
+                'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+    END;
+END
+$$;
+
+-- The role may be one that was dropped. The policies are disabled with the last role.
+CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    -- Null: no such role.
+    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
+    refusal carillon.refusal;
+BEGIN
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(unisolate_app.app);
+    ELSE
+        -- A dropped role has left its oid.
+        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+            AND (r.role::oid = known
+                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+        IF NOT FOUND THEN
+            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+                coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
+    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
+        WHERE o.rolname = unisolate_app.role)
+    THEN
+        EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);
+    END IF;
+    IF NOT EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(false);
+    END IF;
+END
+$$;
+
+
+-- functions/job.sql
+-- The type carillon.job: a row of a queue, or of a claim.
+
+-- A field that is added to the type later is null in the jobs of older programs. Neither this function nor the next has settings,
+-- so that PostgreSQL puts their bodies in place of the calls.
+CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
+    push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    attempt smallint DEFAULT 1, claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+        attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+$$;
+
+-- A reason replaces the status too.
+CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
+        payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
+        priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
+        reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
+        claims => coalesce(claims, job.claims), origin => coalesce(origin, job.origin), broadcast_id => job.broadcast_id,
+        created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        last_reason => coalesce(last_reason, job.last_reason))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    job.payloads := carillon.payloads_of(job, chosen);
+    job.tokens := chosen;
+    RETURN job;
+END
+$$;
+
+-- Of a token that it names twice, in upper or lower case, the first counts, as when a claim is read.
+CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN job.payloads IS NOT NULL THEN ARRAY(
+        SELECT p.payload FROM unnest(chosen) WITH ORDINALITY AS c(token, place) LEFT JOIN (
+            SELECT DISTINCT ON (1) lower(coalesce(u.token, '') COLLATE "C") AS token, u.payload
+            FROM unnest(job.tokens, job.payloads) WITH ORDINALITY AS u(token, payload, place) ORDER BY 1, u.place
+        ) AS p ON p.token = lower(coalesce(c.token, '') COLLATE "C")
+        ORDER BY c.place) END;
+END
+$$;
+
+-- Upper and lower case are the same, and null is the empty one.
+CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
+    FROM pg_catalog.unnest(tokens) AS t(token)
+$$;
+
+
+-- functions/json.sql
+CREATE OR REPLACE FUNCTION carillon.parsed(value text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN value::json;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN value::jsonb;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+
+-- A driver may send JSON as text: without this, a device would show braces and quotes.
+CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
+        || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
+    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
+$$;
+
+-- The pattern matches strings whole and keeps them. Text that is too large to be sent stays as it is: it is refused anyway, and
+-- the replacement would take seconds.
+CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
+        THEN value::pg_catalog.text
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.is_silent(payload json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT position('content-available' IN payload::text) > 0
+        AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
+$$;
+
+
+-- functions/maintain.sql
+-- Maintenance, which workers do every hour.
+
+-- It returns whether there are more. It skips locked rows.
+CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    most CONSTANT integer := 10000;
+    is_old CONSTANT text := CASE relation
+        WHEN 'results_default' THEN 't.finished_at < $1'
+        WHEN 'failures_default' THEN 't.failed_at < $1'
+        WHEN 'failed_messages_default' THEN 't.failed_at < $1'
+        WHEN 'cancelled' THEN 't.cancelled_at < $1'
+        WHEN 'push_counts' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
+        WHEN 'dedupe' THEN 't.until <= now()'
+        WHEN 'feedback' THEN 't.handled_at < $1'
+        -- Tokens whose activity has ended.
+        WHEN 'tokens' THEN 't.expires_at <= now()'
+        WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
+        -- An activity lives for 12 hours at most.
+        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
+        -- Kept as long as the results of the message: ended_unsent() reads both.
+        WHEN 'unknown_outcomes' THEN 't.noted_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.messages m
+                WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
+                AND m.id = t.message_id)'
+        -- Deleted after the results of its jobs.
+        WHEN 'split_messages' THEN 't.created_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)
+            AND NOT EXISTS (
+                SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
+                AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'
+    END;
+BEGIN
+    EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
+        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
+    USING horizon;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := changed = most;
+END
+$$;
+
+-- A worker may write the counts of a minute a little late, so the last two sums of an app are made again; they never shrink,
+-- because old counts are deleted.
+CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    size CONSTANT interval := interval '20 minutes';
+    until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
+BEGIN
+    INSERT INTO carillon.push_count_sums AS s (start, app_id, sent, failed, expired, retried)
+    SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
+    FROM carillon.apps a CROSS JOIN LATERAL (
+        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.push_count_sums s WHERE s.app_id = a.id
+    ) last JOIN carillon.push_counts t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+    GROUP BY 1, 2
+    ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
+        failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
+        retried = greatest(s.retried, excluded.retried)
+    WHERE excluded.sent > s.sent OR excluded.failed > s.failed OR excluded.expired > s.expired OR excluded.retried > s.retried;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := false;
+END
+$$;
+
+-- Returns how many partitions or rows it changed, whether there is more, and the error with its SQLSTATE. It does nothing while
+-- another session is at that step. Runs as its owner, because only the owner of a table can make or drop its partitions.
+CREATE OR REPLACE FUNCTION carillon.maintain_step(
+    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    OUT state text
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    action CONSTANT text := split_part(step, ' ', 1);
+    target CONSTANT text := split_part(step, ' ', 2);
+BEGIN
+    IF retention IS NULL OR retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    changed := 0;
+    more := false;
+    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    BEGIN
+        IF action = 'make' THEN
+            SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
+        ELSIF action = 'drop' THEN
+            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+        ELSIF action = 'sum' THEN
+            SELECT s.* INTO changed, more FROM carillon.sum_push_counts() AS s;
+        ELSE
+            SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            changed := 0;
+            more := false;
+            error := SQLERRM;
+            state := SQLSTATE;
+    END;
+    IF error IS NOT NULL THEN
+        UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
+        WHERE m.step = maintain_step.step;
+    ELSIF NOT more THEN
+        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+    END IF;
+END
+$$;
+
+-- It commits after each step, and warns about those that failed.
+CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+LANGUAGE plpgsql AS $$
+DECLARE
+    name text;
+    done record;
+BEGIN
+    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
+        LOOP
+            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            COMMIT;
+            IF done.error IS NOT NULL THEN
+                RAISE WARNING 'step "%" failed: %', name, done.error;
+            END IF;
+            EXIT WHEN NOT done.more;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- Counted up to 1,000, and then the planner's estimate.
+CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT 1001) few', relation || '_default') INTO rows;
+        IF rows > 1000 THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
+            rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+
+-- functions/message_of_json.sql
+-- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
+
+-- jsonb_populate_record makes a text of anything.
+CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN jsonb_typeof(value) = 'null' OR type = 'jsonb'::regtype THEN true
+        WHEN name IN ('alert', 'payload') THEN jsonb_typeof(value) IN ('string', 'object')
+        WHEN name = 'tokens' AND jsonb_typeof(value) = 'array' THEN
+            NOT EXISTS (SELECT FROM jsonb_array_elements(value) AS e WHERE jsonb_typeof(e) NOT IN ('string', 'null'))
+        WHEN type = 'text[]'::regtype THEN jsonb_typeof(value) = 'array'
+        WHEN type IN ('bigint'::regtype, 'double precision'::regtype) THEN jsonb_typeof(value) = 'number'
+        WHEN type = 'boolean'::regtype THEN jsonb_typeof(value) = 'boolean'
+        ELSE jsonb_typeof(value) = 'string'
+    END
+$$;
+
+-- PostgreSQL's own error does not name it.
+CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    member record;
+BEGIN
+    FOR member IN
+        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
+            carillon.is_fit(b.key, a.atttypid::regtype, b.value) AS is_fit
+        FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        ORDER BY 5, b.key
+    LOOP
+        BEGIN
+            PERFORM jsonb_populate_record(NULL::carillon.message_arguments,
+                jsonb_build_object(member.attname, member.value));
+            CONTINUE WHEN member.is_fit;
+        EXCEPTION
+            WHEN data_exception THEN
+                NULL;  -- what it takes is said below
+        END;
+        RETURN carillon.refusal(member.key, CASE
+                WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
+                WHEN member.key = 'payloads' THEN 'an array of objects'
+                WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
+                WHEN member.type = 'bigint'::regtype THEN 'a whole number'
+                WHEN member.type = 'double precision'::regtype THEN 'a number'
+                WHEN member.type = 'boolean'::regtype THEN 'true or false'
+                WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
+                WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
+                ELSE 'a text' END,
+            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+-- An app is not among them: a caller's right is for one app.
+CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    names CONSTANT text[] := ARRAY(
+        SELECT CASE a.attname WHEN 'is_strict' THEN 'strict' ELSE a.attname END FROM pg_attribute a
+        WHERE a.attrelid = 'carillon.message_arguments'::regclass AND a.attnum > 0
+            AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type', 'is_strict')
+        UNION ALL SELECT 'strict');
+    unknown text;
+BEGIN
+    IF jsonb_typeof(message) IS DISTINCT FROM 'object' THEN
+        refusal := carillon.refusal('message', 'a JSON object', left(coalesce(message::text, 'null'), 40));
+    ELSE
+        SELECT k.name INTO unknown FROM jsonb_object_keys(message) AS k(name)
+        WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
+        IF FOUND THEN
+            refusal := carillon.refusal('message', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
+                'The members are: ' || array_to_string(names, ', ') || '.');
+        END IF;
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    IF EXISTS (
+        SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
+            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+        WHERE NOT carillon.is_fit(b.key, a.atttypid::regtype, b.value)
+    ) THEN
+        PERFORM carillon.refuse(carillon.unfit_member(message));
+    END IF;
+    BEGIN
+        m := jsonb_populate_record(NULL::carillon.message_arguments, message);
+        m.is_strict := coalesce((message ->> 'strict')::boolean, false);
+    EXCEPTION
+        WHEN data_exception THEN
+            refusal := carillon.unfit_member(message);
+            PERFORM carillon.refuse(refusal);
+            RAISE;
+    END;
+    m.app := app;
+    m.on_unknown := coalesce(m.on_unknown, 'retry');
+    m.on_duplicate := coalesce(m.on_duplicate, 'null');
+    IF jsonb_typeof(message -> 'alert') = 'object' THEN
+        m.alert := NULL;
+        m.alert_json := message -> 'alert';
+    END IF;
+    IF jsonb_typeof(message -> 'payload') = 'object' THEN
+        m.payload_type := 'jsonb'::regtype;
+    END IF;
+    IF jsonb_typeof(message -> 'payloads' -> 0) = 'object' THEN
+        m.payloads_type := 'jsonb[]'::regtype;
+    END IF;
+    RETURN m;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
+    payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
+    made CONSTANT carillon.draft := carillon.draft(m);
+    cleaned record;
+    refusal carillon.refusal := made.refusal;
+BEGIN
+    cleaned := carillon.clean_tokens(m.tokens);
+    IF refusal.message IS NULL THEN
+        refusal := cleaned.refusal;
+    END IF;
+    IF refusal.message IS NULL AND cleaned.clean IS NULL THEN
+        refusal := carillon.refusal('tokens', 'a device token', 'none');
+    END IF;
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, cleaned.clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    tokens := cleaned.clean;
+    push_type := made.push_type;
+    priority := coalesce(made.priority, 10::smallint);
+    topic := coalesce(m.topic, (SELECT a.topic FROM carillon.apps a WHERE a.id = made.app_id));
+    -- A badge of each device is not known yet.
+    payload := CASE WHEN made.payloads IS NOT NULL THEN made.payloads[1]::text
+        WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
+        ELSE made.payload END;
+    bytes := octet_length(payload);
+    most_bytes := carillon.payload_limit(push_type, (SELECT a.protocol FROM carillon.apps a WHERE a.id = made.app_id));
+    RETURN NEXT;
+END
+$$;
+
+-- A message that is sent again within a day enqueues nothing, and has the id of the first. With another body it is refused.
+CREATE OR REPLACE FUNCTION carillon.submit_once(
+    m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    -- The members of an object in any order and layout are the same body.
+    content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(message::text, 'UTF8')) END;
+    target integer;
+    earlier bytea;
+BEGIN
+    IF key IS NOT NULL AND m.dedupe_key IS NOT NULL THEN
+        refusal := carillon.refusal('dedupe_key', 'null if the request has an Idempotency-Key', 'a value', 'Give one of them.');
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.dedupe_key := coalesce(key, m.dedupe_key);
+    m.is_strict := true;
+    m.on_duplicate := 'null';
+    id := carillon.submit(m, false);
+    is_new := id IS NOT NULL;
+    SELECT a.id INTO target FROM carillon.apps a WHERE a.name = m.app;
+    IF NOT is_new THEN
+        SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
+        WHERE d.app_id = target AND d.key = m.dedupe_key;
+        IF earlier <> content THEN
+            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key and another body', id),
+                HINT = 'Send each message with its own key.';
+        END IF;
+    ELSIF content IS NOT NULL THEN
+        UPDATE carillon.dedupe d SET request = content WHERE d.app_id = target AND d.key = m.dedupe_key;
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.send_test(
+    app text, message jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    most CONSTANT integer := 10;
+    m carillon.message_arguments := carillon.message_of_json(app, message);
+    refusal carillon.refusal;
+BEGIN
+    IF cardinality(m.tokens) > most THEN
+        refusal := carillon.refusal('tokens', format('%s device tokens at most', most), cardinality(m.tokens)::text);
+        PERFORM carillon.refuse(refusal);
+    END IF;
+    m.lane := coalesce(m.lane, 0);
+    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
+    IF is_new THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('send test', app,
+            jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
+    END IF;
+END
+$$;
+
+
+-- functions/message_status.sql
+-- What became of a message: one row, whatever the number of its jobs.
+
+-- By their ids, or between the first and the last id of a message that was split. In messages, retries have ids of their own and
+-- no index finds them: `everywhere` reads all rows of the app, or the newest `depth` of each lane.
+CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
+RETURNS TABLE (
+    state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
+    last_reason text, reference text, created_at timestamptz
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
+        m.reference, m.created_at
+    FROM carillon.messages m WHERE m.app_id = open_jobs.app AND m.lane IN (0, 1, 2)
+        AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+        AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
+        m.created_at
+    FROM (
+        SELECT a.* FROM carillon.messages a WHERE everywhere AND depth IS NULL AND a.app_id = open_jobs.app
+        UNION ALL
+        SELECT n.* FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
+            SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
+            ORDER BY s.id DESC LIMIT open_jobs.depth) n
+        WHERE everywhere AND depth IS NOT NULL
+    ) m
+    WHERE m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+        AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
+        s.reference, s.created_at
+    FROM carillon.scheduled s WHERE s.app_id = open_jobs.app
+        AND (s.id = open_jobs.message OR s.origin = open_jobs.message OR s.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'in flight', coalesce(j.origin, j.id), j.tokens, j.attempt, NULL, j.last_status, j.last_reason, j.reference,
+        j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
+        AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
+$$;
+
+-- The counts of its jobs in results and unfinished, and of failures that are the only record of a job: see end_unrecorded().
+CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    ended record;
+BEGIN
+    SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed, coalesce(sum(t.expired), 0) AS expired,
+        coalesce(sum(t.cancelled), 0) AS cancelled, coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
+        min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
+        array_agg(t.message_id) AS ids, array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
+        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_status,
+        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_reason,
+        coalesce(bool_or(t.has_unique_ids), false) AS has_unique_ids
+    INTO ended
+    FROM (
+        SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
+            r.created_at, r.finished_at, r.last_status, r.last_reason, r.apns_unique_ids IS NOT NULL AS has_unique_ids
+        FROM carillon.results r WHERE r.app_id = message.app_id AND (r.message_id = message.id OR r.broadcast_id = message.id)
+        UNION ALL
+        SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference,
+            u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
+        FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
+        UNION ALL
+        -- The jobs of a message that have failures are found by one step in the index for each.
+        (WITH RECURSIVE job (id) AS (
+            (SELECT f.message_id FROM carillon.failures f
+            WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
+            UNION ALL
+            SELECT next.message_id FROM job CROSS JOIN LATERAL (
+                SELECT f.message_id FROM carillon.failures f
+                WHERE f.broadcast_id = message.id AND f.app_id = message.app_id AND f.message_id > job.id
+                ORDER BY f.message_id LIMIT 1) next
+        ), alone AS MATERIALIZED (
+            SELECT j.id FROM (SELECT job.id FROM job UNION SELECT message.id) j (id)
+            WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = j.id AND r.app_id = message.app_id)
+                AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = j.id)
+        )
+        SELECT a.id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), NULL, max(f.failed_at), NULL, NULL, NULL
+        FROM alone a JOIN carillon.failures f ON f.message_id = a.id AND f.app_id = message.app_id GROUP BY a.id)
+    ) AS t;
+    RETURN ended;
+END
+$$;
+
+-- Retries that are due have ids of their own: the queue of the app is read for them, but only if the jobs found without it are
+-- fewer than those that remain.
+CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    few_jobs CONSTANT integer := 100;
+    is_split CONSTANT boolean := message.last_job IS NOT NULL;
+    read_queue boolean := false;
+    counts record;
+BEGIN
+    LOOP
+        -- Thousands of jobs of a message that was split may wait. Their tokens, 66 kB each, are not read for being counted.
+        SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
+                + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
+            CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
+                WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
+                WHEN 'ready' = ANY (q.states) THEN 'ready'
+                WHEN w.waiting > 0 THEN 'scheduled' END AS state
+        INTO counts
+        FROM (
+            SELECT count(*) > few_jobs AND is_split AS are_many,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted AND (j.jobs <= few_jobs OR NOT is_split)), 0)
+                    AS uncounted,
+                max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
+                max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
+                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
+                (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
+                (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
+            FROM (
+                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
+                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+                FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o) j
+        ) q CROSS JOIN LATERAL (
+            SELECT CASE WHEN q.are_many
+                THEN greatest(message.tokens - ended.sent - ended.failed - ended.expired - ended.cancelled, 0)
+                ELSE ended.remaining + q.uncounted END AS waiting) w;
+        IF read_queue OR counts.counted >= ended.remaining THEN
+            RETURN counts;
+        END IF;
+        read_queue := true;
+    END LOOP;
+END
+$$;
+
+-- Of what waits for another attempt, else of a failure, else of what expired or was cancelled after an attempt.
+CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    status := open.last_status;
+    reason := open.last_reason;
+    IF reason IS NULL THEN
+        SELECT f.status, f.reason INTO status, reason FROM carillon.failures f
+        WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
+    END IF;
+    IF reason IS NULL THEN
+        reason := ended.last_reason;
+        status := CASE WHEN reason IS NOT NULL THEN ended.last_status
+            WHEN ended.sent > 0 AND ended.failed + ended.expired + ended.cancelled = 0 THEN 200 END;
+    END IF;
+END
+$$;
+
+-- Looks at `depth` failures; null: at all.
+CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ended.sent < open.tokens AND (
+        EXISTS (SELECT FROM carillon.unknown_outcomes u
+            WHERE u.app_id = message.app_id AND u.message_id = ANY (ended.ids || open.ids))
+        OR EXISTS (SELECT FROM (
+            SELECT f.status, f.reason FROM carillon.failures f
+            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) f
+            WHERE carillon.can_requeue(f.status, f.reason, true, true)
+                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
+END
+$$;
+
+-- Tokens that failed or wait, and those that were sent with an apns-unique-id that was kept, 1,000 at most.
+CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(
+        jsonb_agg(CASE WHEN t.apns_unique_id IS NULL THEN to_jsonb(t) - 'apns_unique_id' ELSE to_jsonb(t) END), '[]')
+    FROM (
+        SELECT carillon.token_text(f.token) AS token, 'failed' AS state, f.status, f.reason,
+            NULL::timestamptz AS next_attempt_at, f.apns_unique_id
+        FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids)
+        UNION ALL
+        SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
+            o.last_status, o.last_reason, o.run_at, NULL
+        FROM carillon.open_jobs(message.app_id, message.id, message.last_job, open.read_queue, depth) o
+        CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+        UNION ALL
+        SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
+        FROM (
+            SELECT r.apns_unique_ids FROM carillon.results r
+            WHERE r.app_id = message.app_id AND (r.message_id = message.id OR r.broadcast_id = message.id)
+            UNION ALL
+            SELECT u.apns_unique_ids FROM carillon.unfinished u
+            WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
+        ) AS k(ids), jsonb_each_text(k.ids) AS s(token, id) WHERE ended.has_unique_ids
+        LIMIT 1000) t);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.message_state(
+    message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
+) RETURNS carillon.message_state
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    unsent CONSTANT bigint := ended.failed + ended.expired + ended.cancelled;
+    made carillon.message_state;
+BEGIN
+    made.id := message.id;
+    made.app := message.app;
+    made.reference := coalesce(message.reference, ended.reference, open.reference);
+    made.state := coalesce(open.state, CASE
+        WHEN ended.sent > 0 AND unsent > 0 THEN 'partly sent'
+        WHEN ended.sent > 0 THEN 'sent'
+        WHEN ended.failed > 0 THEN 'failed'
+        WHEN ended.expired > 0 THEN 'expired'
+        WHEN ended.cancelled > 0 THEN 'cancelled' ELSE 'empty' END);
+    made.attempts := greatest(ended.attempts, open.attempts);
+    made.next_attempt_at := open.run_at;
+    made.last_status := last.status;
+    made.last_reason := last.reason;
+    made.tokens := open.tokens;
+    made.sent := ended.sent;
+    made.failed := ended.failed;
+    made.expired := ended.expired;
+    made.cancelled := ended.cancelled;
+    made.waiting := open.waiting;
+    made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
+    made.may_have_arrived := may_have_arrived;
+    made.outcomes := outcomes;
+    IF open.waiting = 0 THEN
+        made.finished_at := ended.finished_at;
+    ELSE
+        made.held := (
+            SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+                WHEN h.reason IS NOT NULL THEN h.reason
+                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
+                THEN 'no worker is running' END
+            FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
+    END IF;
+    RETURN made;
+END
+$$;
+
+-- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
+-- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
+-- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
+-- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
+CREATE OR REPLACE FUNCTION carillon.message_status(
+    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
+) RETURNS SETOF carillon.message_state
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
+    message record;
+    ended record;
+    open record;
+    last record;
+    refusal carillon.refusal;
+BEGIN
+    IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
+        refusal := carillon.refusal('id', 'an id that enqueue returned, or null if reference is given',
+            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END,
+            'For example: message_status(4711), or message_status(reference => ''order 7'').');
+    ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(message_status.app);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR message IN
+        SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
+        FROM carillon.find_messages(message_status.id, message_status.reference) f
+        LEFT JOIN carillon.apps a ON a.id = f.app_id
+        LEFT JOIN LATERAL (
+            -- By the primary key, however many messages the planner expects.
+            SELECT * FROM carillon.split_messages s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
+    LOOP
+        ended := carillon.ended_counts(message);
+        open := carillon.open_counts(message, ended, depth);
+        last := carillon.last_outcome(message, ended, open);
+        RETURN NEXT carillon.message_state(message, ended, open, last, carillon.may_have_arrived(message, ended, open, depth),
+            carillon.token_outcomes(message, ended, open, depth));
+    END LOOP;
+END
+$$;
+
+
+-- functions/open_breakers.sql
+-- That is an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic: most likely
+-- its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute,
+-- which earlier good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
+-- that another session is changing waits for the next call.
+CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    target record;
+    earlier integer;
+    since timestamptz;
+    tokens bigint;
+    topics bigint;
+    bad bigint;
+    pushes bigint;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
+        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
+        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+    LOOP
+        FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
+            since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
+                date_trunc('minute', target.closed_at));
+            SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
+            FROM carillon.push_counts t WHERE t.minute >= since AND t.app_id = target.id;
+            bad := tokens + topics;
+            IF since = date_trunc('minute', target.closed_at) THEN
+                bad := bad - target.closed_bad;
+                pushes := pushes - target.closed_pushes;
+            END IF;
+            EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
+        END LOOP;
+        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        app_id := target.id;
+        app := target.name;
+        reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
+            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
+            CASE WHEN topics > tokens
+                THEN format('because of their topic: the credential or the device tokens are probably not of %s',
+                    coalesce('the topic ' || target.topic, 'that topic'))
+                ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
+                    target.environment) END,
+            target.name);
+        PERFORM set_config('carillon.source', 'worker', true);
+        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
+        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+
+-- functions/order_updates.sql
+-- In the transaction that enqueues it. The message of a push is its job's id, or the one that the job is a part or a retry of.
+CREATE OR REPLACE FUNCTION carillon.note_update(
+    app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
+) RETURNS void
+-- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+    -- It is newer than what was sent, even if the clock was set back since. One that still waits keeps its later time: until
+    -- then it is the newer one.
+    SELECT app, t.token, message, is_end, greatest(due, (
+        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
+        -- 'epoch' means at once or never: the update does not expire here.
+        nullif(expires, 'epoch')
+    FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
+END
+$$;
+
+-- Returns the timestamp of each push; null: a newer update of the token is due or was sent, so the push has ended as superseded;
+-- -1: it is sent later. A push keeps its timestamp at each attempt. Null in place of the list: another worker has taken the claim
+-- over.
+--
+-- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
+-- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
+-- set back, and no update waits.
+--
+-- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update that
+-- was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those that have
+-- lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it would show an
+-- activity that is over.
+--
+-- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
+CREATE OR REPLACE FUNCTION carillon.order_updates(
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    seconds CONSTANT bigint := floor(extract(epoch FROM clock));
+    lead CONSTANT integer := 5;
+    held carillon.job[];
+    stamps bigint[];
+    waits integer[];
+    gone record;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Lock the stamps first, so that two workers never order updates of one token at the same time.
+    PERFORM FROM carillon.activity_stamps s
+    WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
+    ORDER BY s.token FOR UPDATE;
+    WITH wanted AS MATERIALIZED (
+        SELECT w.place, h.message, h.token, h.is_activity
+        FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
+        JOIN (
+            SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token,
+                j.push_type = 'liveactivity' AS is_activity
+            FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
+        ) AS h ON h.id = w.job AND h.token = lower(w.token)
+    ), placed AS MATERIALIZED (
+        SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+            coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
+            CASE WHEN u.due_at IS NOT NULL THEN u.due_at
+                WHEN w.message = s.message_id THEN s.due_at
+                WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
+        FROM wanted w
+        LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
+        LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
+    ), newest AS MATERIALIZED (
+        SELECT n.* FROM (
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
+            ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
+        ) AS n
+        WHERE NOT EXISTS (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
+                AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
+                AND (u.expires_at > clock) IS NOT FALSE)
+    ), early AS MATERIALIZED (
+        SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
+        FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
+        WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
+            AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
+    ), stamped AS (
+        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
+        SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
+            -- Of the rows that are deleted with it. An update with a higher id may have been due before.
+            SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
+            WHERE o.app_id = app AND o.token = n.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
+        FROM newest n WHERE n.token NOT IN (SELECT e.token FROM early e) ORDER BY n.token
+        ON CONFLICT (app_id, token) DO UPDATE SET message_id = excluded.message_id, is_final = excluded.is_final,
+            due_at = greatest(s.due_at, excluded.due_at), highest = greatest(s.highest, excluded.highest),
+            stamp = CASE WHEN s.message_id = excluded.message_id THEN s.stamp
+                ELSE greatest(excluded.stamp, s.stamp + 1) END
+        WHERE s.message_id = excluded.message_id
+            OR (s.is_final, s.due_at, s.message_id) < (excluded.is_final, excluded.due_at, excluded.message_id)
+        RETURNING s.token, s.message_id, s.stamp
+    ), forgotten AS (
+        -- A row that a cancel has locked is no obstacle: it is deleted with a later update.
+        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+            SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
+            JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+                AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
+    )
+    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds WHEN e.wait > 0 THEN -1 ELSE s.stamp END ORDER BY w.place),
+        array_agg(e.wait ORDER BY w.place)
+    INTO stamps, waits FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
+    LEFT JOIN placed p ON p.place = w.place
+    LEFT JOIN early e ON e.token = p.token AND e.message = p.message
+    LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
+    SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens, array_agg(w.wait) AS waits INTO gone
+    FROM unnest(order_updates.job, order_updates.token, stamps, waits) AS w(job, token, stamp, wait)
+    WHERE (w.stamp >= 0) IS NOT TRUE;
+    IF gone.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens, gone.waits);
+    END IF;
+    RETURN stamps;
+END
+$$;
+
+
+-- functions/pace_devices.sql
+-- Returns for each push 0: it is sent; -1: it waits in scheduled for its slot; null: it has ended as superseded, as a newer one
+-- with the same meaning waits. One more number follows: how many pushes that waited have ended so. Null in place of the list:
+-- another worker has taken the claim over.
+--
+-- The same meaning is the same topic and collapse id or, without one, the same payload. A push that comes back for another
+-- attempt keeps its slot, which moves to now: no hour has more, but for what is sent twice because its outcome is unknown.
+--
+-- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come
+-- later, and are paced then.
+CREATE OR REPLACE FUNCTION carillon.pace_devices(
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    span CONSTANT interval := interval '1 hour';
+    step CONSTANT interval := interval '1 minute';
+    pushes CONSTANT integer := cardinality(pace_devices.job);
+    held carillon.job[];
+    pulled carillon.job[] := '{}';  -- jobs of scheduled with a push that is replaced
+    pulled_until timestamptz[] := '{}';
+    verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
+    waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
+    messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
+    replaced text[] := '{}';  -- the id of a job and a token
+    known carillon.device_slot[];
+    taken timestamptz[];
+    own timestamptz;
+    slot_at timestamptz;
+    push record;
+    waiting record;
+    found_job record;
+    other bigint;
+    source integer;
+    leaving record;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
+    SELECT app, t.token, '{}', clock FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(pace_devices.token) AS u(token)) AS t
+    ORDER BY t.token ON CONFLICT DO NOTHING;
+    FOR push IN
+        SELECT w.place, coalesce(j.origin, j.id) AS message, lower(w.token) AS token, hashtextextended(
+            concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
+                || coalesce(j.payload, (carillon.payloads_of(j, ARRAY[w.token]))[1])::text)), 0) AS meaning
+        FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
+        JOIN unnest(held) AS j ON j.id = w.job
+        JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
+            ON t.id = w.job AND t.token = lower(w.token)
+        ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
+    LOOP
+        SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s
+                WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
+            (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
+        INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
+        -- A push that has had a slot is not behind those whose time has not come.
+        taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
+        messages[push.place] := push.message;
+        verdicts[push.place] := 0;
+        slot_at := clock;
+        IF cardinality(taken) >= most THEN
+            slot_at := clock + step * ceil(
+                extract(epoch FROM taken[cardinality(taken) - most + 1] + span - clock) / extract(epoch FROM step));
+            verdicts[push.place] := -1;
+            SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
+            WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
+            IF FOUND THEN
+                other := CASE WHEN waiting.message = ANY (messages) THEN (
+                    SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
+                    AS p(message, token, verdict, place)
+                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1) END;
+                source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
+                    WHERE coalesce(pulled[i].origin, pulled[i].id) = waiting.message
+                        AND push.token = ANY (pulled[i].tokens) LIMIT 1);
+                IF other IS NULL AND source IS NULL THEN
+                    SELECT s.* INTO found_job FROM carillon.scheduled s
+                    WHERE s.app_id = app AND (s.id = waiting.message OR s.origin = waiting.message)
+                        AND (push.token = ANY (s.tokens)
+                            OR push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token)))
+                        AND s.id NOT IN (SELECT h.id FROM unnest(held) AS h)
+                    LIMIT 1 FOR UPDATE SKIP LOCKED;
+                    IF FOUND AND waiting.message < push.message THEN
+                        DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
+                        pulled := pulled || carillon.job(id => found_job.id, lane => found_job.lane, tokens => ARRAY(
+                                SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
+                                ORDER BY u.place), payload => found_job.payload, payloads => found_job.payloads,
+                            push_type => found_job.push_type, priority => found_job.priority,
+                            expires_at => found_job.expires_at, collapse_id => found_job.collapse_id,
+                            topic => found_job.topic, reference => found_job.reference,
+                            on_unknown => found_job.on_unknown, attempt => found_job.attempt,
+                            claims => found_job.claims, origin => found_job.origin,
+                            broadcast_id => found_job.broadcast_id, created_at => found_job.created_at,
+                            last_status => found_job.last_status, last_reason => found_job.last_reason);
+                        pulled_until := pulled_until || found_job.run_at;
+                        source := cardinality(pulled);
+                    ELSIF FOUND THEN
+                        source := 0;
+                    END IF;
+                END IF;
+                IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
+                    verdicts[push.place] := NULL;
+                ELSE
+                    -- It takes the place of the one that waits.
+                    slot_at := waiting.at;
+                    known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
+                    IF other IS NOT NULL THEN
+                        verdicts[other] := NULL;
+                        waits[other] := NULL;
+                    ELSIF source IS NOT NULL THEN
+                        replaced := replaced || (pulled[source].id || ' ' || push.token);
+                    END IF;
+                END IF;
+            END IF;
+        END IF;
+        IF verdicts[push.place] = -1 THEN
+            -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
+            waits[push.place] := least(86400000, ceil(extract(epoch FROM slot_at - clock) / 60) * 60000);
+        END IF;
+        UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE
+            WHEN verdicts[push.place] IS NULL THEN known
+            ELSE known || ROW(slot_at, push.message, push.meaning)::carillon.device_slot END
+        WHERE d.app_id = app AND d.token = push.token;
+    END LOOP;
+    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits INTO leaving FROM (
+        SELECT w.job, w.token, w.wait FROM unnest(pace_devices.job, pace_devices.token, waits, verdicts)
+            AS w(job, token, wait, verdict) WHERE w.verdict IS DISTINCT FROM 0
+        UNION ALL
+        SELECT pulled[i].id, lower(u.token), CASE WHEN pulled[i].id || ' ' || lower(u.token) = ANY (replaced) THEN NULL
+            ELSE greatest(0, ceil(extract(epoch FROM pulled_until[i] - clock) * 1000))::integer END
+        FROM generate_subscripts(pulled, 1) AS i, unnest(pulled[i].tokens) AS u(token)
+    ) AS l;
+    IF leaving.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held || pulled, leaving.jobs, leaving.tokens, leaving.waits);
+    END IF;
+    RETURN verdicts || cardinality(replaced)::bigint;
+END
+$$;
+
+
+-- functions/partitions.sql
+-- The daily partitions of results, failures and failed_messages.
+
+-- The default partition has no bounds.
+CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
+        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
+    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
+$$;
+
+-- It has the constraints, indexes and columns that users have added. Attaching it later locks the parent less than CREATE TABLE …
+-- PARTITION OF. Rows hardly change and the table is dropped whole, so inserts do not start a vacuum.
+CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
+        || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
+    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
+        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
+    END IF;
+END
+$$;
+
+-- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default partition
+-- becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole partition to prove
+-- that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it first; then each call does one
+-- step in its own transaction and returns `more`. The CHECK must be gone before the end of the day that it names, so that day
+-- ends at least two hours from now.
+--
+-- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does not wait at
+-- all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside a default partition.
+CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
+    spare CONSTANT text := parent || '_default';
+    days date[] := ARRAY(
+        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
+        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
+        ORDER BY d.day);
+    is_used boolean := false;
+    lower_bound timestamptz;
+    upper_bound timestamptz;
+    holds text;  -- the condition for rows within the bounds
+    proof text;  -- the name of the CHECK
+    old_proof text;
+    is_proven boolean;
+    child text;
+    columns text;
+    day date;
+BEGIN
+    changed := 0;
+    more := false;
+    IF days[1] = now()::date THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
+    END IF;
+    IF is_used THEN
+        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
+            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
+        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
+        holds := format('%I < %L', time_column, upper_bound)
+            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
+        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
+    END IF;
+    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
+    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
+    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
+        -- Left by a worker that died.
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
+        is_proven := NULL;
+    END IF;
+
+    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
+        IF is_proven IS NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            more := true;
+            RETURN;
+        END IF;
+        BEGIN
+            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN check_violation THEN
+                NULL;  -- rows of other days, which are moved below
+        END;
+    END IF;
+
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+    END LOOP;
+    IF is_used THEN
+        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+        PERFORM carillon.make_table(parent, parent || '_next');
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        IF is_proven IS NOT TRUE THEN
+            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND a.attgenerated = '';
+            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+        END IF;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+        IF is_proven IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+        END IF;
+        changed := 1;
+    END IF;
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
+        changed := changed + 1;
+    END LOOP;
+END
+$$;
+
+-- It returns whether there may be more. A partition that is in use, or that a view needs, is left for later and does not block
+-- others. For its locks see make_partitions().
+CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    child text;
+    fault text;
+BEGIN
+    FOR child IN
+        SELECT p.name FROM carillon.partitions(parent) p
+        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
+            EXECUTE format('DROP TABLE carillon.%I', child);
+            changed := 1;
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
+            WHEN OTHERS THEN
+                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
+        END;
+    END LOOP;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
+    END IF;
+    changed := 0;
+    more := false;
+END
+$$;
+
+
+-- functions/promote.sql
+-- Jobs that fall due move from scheduled to messages.
+
+-- The rows stay in place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked,
+-- they stay due.
+CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.own_path();
+    UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) AND SQLSTATE <> '55P03' THEN
+            RAISE;
+        END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.promote_due(due tid[], cancelled tid[])
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    ready record;
+BEGIN
+    FOR ready IN
+        WITH taken AS (
+            DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
+            RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
+        )
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(carillon.job(id => t.id, lane => t.lane, tokens => t.tokens,
+                payload => t.payload, payloads => t.payloads, push_type => t.push_type, priority => t.priority,
+                expires_at => t.expires_at, collapse_id => t.collapse_id, topic => t.topic, reference => t.reference,
+                on_unknown => t.on_unknown, attempt => t.attempt, claims => t.claims, origin => t.origin,
+                broadcast_id => t.broadcast_id, created_at => t.created_at, last_status => t.last_status,
+                last_reason => t.last_reason) ORDER BY t.id) AS jobs,
+            array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
+        FROM taken t GROUP BY t.app_id, t.lane
+    LOOP
+        app_id := ready.app_id;
+        lane := ready.lane;
+        lowest := ready.lowest;
+        jobs := cardinality(ready.jobs);
+        IF ready.cancelled IS NULL THEN
+            PERFORM carillon.return_jobs(ready.app_id, ready.jobs);
+        ELSE
+            PERFORM carillon.return_uncancelled(ready.app_id, ready.jobs, ready.cancelled, '{}');
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
+-- returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane: it is the place where the
+-- next call may begin.
+--
+-- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a lock. A job
+-- stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being cancelled. If an open
+-- transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest stays after several such locks.
+CREATE OR REPLACE FUNCTION carillon.promote(
+    most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
+)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
+DECLARE
+    most_locks CONSTANT integer := 8;
+    most_bytes CONSTANT integer := 67108864;
+    locks integer := 0;
+    one tid;
+    due tid[];
+    is_cut boolean;
+    cancelled tid[];
+    unsure tid[];
+    kept tid[];
+BEGIN
+    -- The clock was set back.
+    IF after > now() THEN
+        after := '-infinity';
+        after_id := -9223372036854775808;
+    END IF;
+    -- At least one row, and no more than an array can hold. Sizes are compressed ones, so a large row moves alone.
+    SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
+        bool_or(d.place > 1 AND d.total > most_bytes)
+    INTO due, is_cut FROM (
+        SELECT l.*, row_number() OVER w AS place,
+            sum(CASE WHEN l.size > 1048576 THEN most_bytes + 1::bigint ELSE l.size END) OVER w AS total FROM (
+            SELECT s.ctid, s.run_at, s.id, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) AS size
+            FROM carillon.scheduled s
+            WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+            ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+        ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
+    ) AS d;
+    -- Due rows that are left are behind the last one that was taken.
+    place := now();
+    place_id := 9223372036854775807;
+    IF due IS NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    IF cardinality(due) >= most OR is_cut THEN
+        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
+    END IF;
+    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
+    INTO cancelled, unsure, kept
+    FROM (
+        SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
+            array_agg(s.broadcast_id) AS broadcasts
+        FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
+    ) AS a, carillon.find_cancelled(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
+        unnest(a.due, a.messages) AS d(place, message)
+    WHERE o.cancelled || o.unsure <> '{}';
+    IF unsure IS NOT NULL THEN
+        PERFORM carillon.put_off(unsure);
+    END IF;
+    IF kept IS NOT NULL THEN
+        due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
+    END IF;
+    BEGIN
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(due, cancelled) m;
+    EXCEPTION
+        WHEN lock_not_available THEN
+            FOREACH one IN ARRAY due LOOP
+                EXIT WHEN locks >= most_locks;
+                BEGIN
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                EXCEPTION
+                    WHEN lock_not_available THEN
+                        locks := locks + 1;
+                END;
+            END LOOP;
+    END;
+    app_id := NULL;
+    lane := NULL;
+    lowest := NULL;
+    jobs := NULL;
+    RETURN NEXT;
+END
+$$;
+
+
+-- functions/provider_token.sql
+-- Null: the caller is to mint one with the time in `clock`, and to call again with it. If another worker was first, its token is
+-- returned. A token is replaced after fifty minutes, or sooner if APNs refused it as too old; never within twenty minutes or
+-- before rests_until. A token from the future was minted before the clock was set back.
+--
+-- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new one.
+CREATE OR REPLACE FUNCTION carillon.provider_token(
+    credential integer, since timestamptz, refused text, minted text, minted_at bigint,
+    OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    known carillon.provider_tokens;
+    age bigint;
+    rest bigint;
+BEGIN
+    IF minted IS NOT NULL THEN
+        -- One at a time: the next caller finds what this one wrote. The lock ends with the statement.
+        PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
+    ELSE
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since;
+    END IF;
+    clock := floor(extract(epoch FROM clock_timestamp()));
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = credential;
+    made_at := floor(extract(epoch FROM known.issued_at));
+    age := clock - made_at;
+    rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+    IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
+    THEN
+        -- The minted token took too long to arrive.
+        IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
+            RETURN;
+        END IF;
+        INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
+        VALUES (credential, minted, to_timestamp(minted_at))
+        ON CONFLICT (certificate_id) DO UPDATE
+        SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
+        known.jwt := minted;
+        made_at := minted_at;
+        age := clock - minted_at;
+    END IF;
+    token := known.jwt;
+    renews_in := greatest(3000 - age, rest, 1);
+END
+$$;
+
+
+-- functions/push_types.sql
+-- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
+-- to channels, which are a request of their own and have the push type liveactivity there.
+CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
+    VALUES
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
+$$;
+
+-- An expression: enqueue asks for a row each time, and a query would cost more than the rest of its checks. Null: there is no
+-- such push type.
+DO $$
+BEGIN
+    EXECUTE (SELECT format(
+        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
+    FROM carillon.push_types() AS p);
+END
+$$;
+
+-- The binary protocol has a limit of its own.
+CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
+        WHEN protocol = 'binary' THEN ' for the protocol binary'
+        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
+$$;
+
+-- A token of any other kind would be refused: each is bound to its topic.
+CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE push_type
+        WHEN 'liveactivity' THEN CASE
+            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+            THEN 'push_to_start' ELSE 'live_activity' END
+        WHEN 'widgets' THEN 'widget'
+        WHEN 'complication' THEN 'complication'
+        WHEN 'controls' THEN 'control'
+        WHEN 'voip' THEN 'voip'
+        WHEN 'location' THEN 'location'
+        WHEN 'fileprovider' THEN 'file_provider'
+        WHEN 'pushtotalk' THEN 'push_to_talk'
+        WHEN 'mdm' THEN 'mdm'
+        ELSE 'device' END
+$$;
+
+-- Apple would refuse each of them. A token that is not registered may be of any kind. One lookup for each token along the primary
+-- key, whatever a plan was made for.
+CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
+    other record;
+BEGIN
+    IF wanted = 'device' THEN
+        RETURN NULL;
+    END IF;
+    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
+        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
+    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
+        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
+            ELSE other.token END) || ', which is registered as ' || other.kind,
+        CASE push_type WHEN 'liveactivity' THEN
+            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
+            ELSE 'Apple refuses a token that is for something else. ' END
+        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
+END
+$$;
+
+
+-- functions/reap.sql
+-- The feedback pass: deletes dead tokens that were not registered again since.
+--
+-- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
+-- it twice over the same feedback changes nothing.
+
+-- In the wrong environment every token gets this answer: if most pushes of the app failed with it in any minute near that time,
+-- or the counts are gone, it means nothing. Workers may write their counts some minutes late.
+CREATE OR REPLACE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
+        AND NOT EXISTS (
+            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
+        AND coalesce((
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
+                SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.push_counts t
+                WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
+                    AND date_trunc('minute', at) + interval '4 minutes'
+                GROUP BY t.minute) m), false)
+$$;
+
+-- No token died after the report of its death, so later times count as the time of the report. A report from the future was
+-- written before the clock was set back, and is ignored.
+CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
+RETURNS TABLE (token text, at timestamptz)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM (
+        SELECT * FROM carillon.feedback w WHERE w.app_id = dead_tokens.app AND w.handled_at IS NULL
+        UNION ALL
+        SELECT * FROM carillon.feedback h
+        WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
+    ) f
+    WHERE f.seen_at <= clock_timestamp()
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
+$$;
+
+-- `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or 'busy': another session runs a
+-- batch, perhaps in a long transaction.
+CREATE OR REPLACE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
+    OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
+    refusal carillon.refusal;
+    -- First the feedback that watched tables have missed; then, app by app, new feedback.
+    at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
+    at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
+    at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
+    watched carillon.watched_tables;
+    made record;
+    target integer;
+    ids bigint[];
+    dead_ids bigint[];
+    gone text[];
+    gone_at timestamptz[];
+    candidates bigint;
+    waiting bigint[] := '{}';
+BEGIN
+    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reap_batch.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    handled := 0;
+    deleted := 0;
+    faults := '{}';
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
+        state := 'busy';
+        next := place;
+        RETURN;
+    END IF;
+    state := 'more';
+    IF place IS NULL THEN
+        UPDATE carillon.watched_tables w SET last_error = NULL
+        WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
+    END IF;
+
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF FOUND THEN
+        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+        deleted := made.deleted;
+        IF made.fault IS NOT NULL THEN
+            faults := ARRAY[watched.relation || ': ' || made.fault];
+        END IF;
+        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+        -- Without progress it waits for the next pass.
+        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
+            at_table := watched.id;
+        END IF;
+        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
+        next := format('%s %s %s', at_table, at_app, at_id);
+        RETURN;
+    END IF;
+    -- Tables that fail from here on wait for the next pass.
+    at_table := 2147483647;
+
+    IF only_app IS NOT NULL THEN
+        target := only_app;
+    ELSE
+        SELECT f.app_id INTO target FROM carillon.feedback f
+        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    END IF;
+    -- BadDeviceToken waits until all workers have written their counts of that time.
+    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.is_dead), array_agg(f.token) FILTER (WHERE f.is_dead),
+        array_agg(f.at) FILTER (WHERE f.is_dead)
+    INTO ids, at_id, dead_ids, gone, gone_at
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
+        FROM carillon.feedback f
+        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
+            AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+        ORDER BY f.id LIMIT most) f;
+    IF ids IS NULL THEN
+        -- There may be feedback that has to wait.
+        IF target IS NULL OR only_app IS NOT NULL THEN
+            state := 'over';
+        END IF;
+        next := format('%s %s %s', at_table, target, 9223372036854775807);
+        RETURN;
+    END IF;
+    next := format('%s %s %s', at_table, target, at_id);
+    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
+
+    IF gone IS NOT NULL THEN
+        -- A locked row may be a registration: it is skipped and tried again.
+        WITH gone AS (
+            SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
+        ), seen AS MATERIALIZED (
+            SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+                ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
+        ), dead AS MATERIALIZED (
+            -- The time is checked again: the row may have changed.
+            SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+            FOR UPDATE OF t SKIP LOCKED
+        ), deletion AS (
+            DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+        )
+        SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+        IF candidates > deleted THEN
+            waiting := ARRAY(
+                SELECT u.id FROM unnest(dead_ids, gone, gone_at) AS u(id, token, at)
+                JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
+        END IF;
+
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
+            BEGIN
+                IF watched.missed_from IS NULL THEN
+                    SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
+                    deleted := deleted + made.deleted;
+                    IF made.fault IS NOT NULL THEN
+                        faults := faults || (watched.relation || ': ' || made.fault);
+                        UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
+                    END IF;
+                ELSIF watched.missed_from > dead_ids[1] THEN
+                    UPDATE carillon.watched_tables w SET missed_from = dead_ids[1] WHERE w.id = watched.id;
+                END IF;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    -- It does not stop the other tables, and a later pass makes up for it.
+                    faults := faults || (watched.relation || ': ' || SQLERRM);
+                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
+                    WHERE w.id = watched.id;
+            END;
+        END LOOP;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
+    GET DIAGNOSTICS handled = ROW_COUNT;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal carillon.refusal;
+    step record;
+    place text;
+    total bigint := 0;
+BEGIN
+    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
+        refusal := carillon.unknown_app(reap.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
+        total := total + step.deleted;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+    END LOOP;
+    RETURN total;
+END
+$$;
+
+CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+    refusal carillon.refusal;
+    step record;
+    place text;
+BEGIN
+    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
+        COMMIT;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+        IF step.state = 'busy' THEN
+            PERFORM pg_catalog.pg_sleep(0.1);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Changes nothing and locks nothing.
+CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
+RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
+    refusal carillon.refusal;
+    target record;
+    watched carillon.watched_tables;
+BEGIN
+    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reapable.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR target IN
+        SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
+    LOOP
+        of_app := target.name;
+        relation := 'carillon.tokens';
+        fault := NULL;
+        SELECT count(*) INTO tokens FROM carillon.tokens t JOIN (
+            SELECT lower(d.token) AS token, max(d.at) AS at FROM carillon.dead_tokens(target.id) d GROUP BY 1
+        ) g ON t.app_id = target.id AND t.token = g.token AND t.last_update < g.at;
+        RETURN NEXT;
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target.id ORDER BY w.id LOOP
+            relation := watched.relation;
+            tokens := NULL;
+            fault := NULL;
+            BEGIN
+                SELECT carillon.run_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
+                FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    fault := SQLERRM;
+            END;
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+
+-- functions/reap_watched.sql
+-- The feedback pass in watched tables.
+
+-- The setting of the role in this database, then of the role, then of the database. The table's schema comes last.
+CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT replace(coalesce((
+            SELECT substr(v.setting, length('search_path=') + 1)
+            FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
+            WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+            ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
+        ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
+        || ', ' || quote_ident(c.relnamespace::regnamespace::text)
+    FROM pg_class c WHERE c.oid = path_of.relation
+$$;
+
+-- With rights in this schema, carillon_reaper could change its own function.
+CREATE OR REPLACE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT ROW(d.danger, format('Have a superuser%s run: %s', ', or ' || d.who || ',', d.command), NULL, '55000')::carillon.refusal
+    FROM (
+        SELECT 1 AS place, format('carillon.as_reaper belongs to %s, not to carillon_reaper', p.proowner::regrole) AS danger,
+            CASE WHEN to_regrole('carillon_reaper') IS NULL THEN 'CREATE ROLE carillon_reaper; ' ELSE '' END
+                || 'GRANT CREATE ON SCHEMA carillon TO carillon_reaper; ALTER FUNCTION carillon.as_reaper OWNER TO '
+                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command,
+            'the owner of the schema and of the function as a member of carillon_reaper' AS who
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
+            AND p.proowner IS DISTINCT FROM to_regrole('carillon_reaper')
+        UNION ALL
+        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER',
+            'a member of carillon_reaper'
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper' AND NOT p.prosecdef
+        UNION ALL
+        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command, NULL
+        FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'is a superuser', 'NOSUPERUSER'),
+            (r.rolcreaterole, 'has CREATEROLE', 'NOCREATEROLE'), (r.rolbypassrls, 'has BYPASSRLS', 'NOBYPASSRLS')
+        ) AS a(is_there, has, command)
+        WHERE r.oid = to_regrole('carillon_reaper') AND a.is_there
+        UNION ALL
+        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who,
+            'the owner of the schema'
+        FROM (
+            SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE 'carillon_reaper' END AS who
+            FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
+            WHERE n.nspname = 'carillon' AND a.grantee IN (0, to_regrole('carillon_reaper'))
+        ) g
+        UNION ALL
+        SELECT 5, format('carillon_reaper has the rights of %s', m.roleid::regrole),
+            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole),
+            format('a role with ADMIN OPTION on %s (before PostgreSQL 16 with CREATEROLE)', m.roleid::regrole)
+        FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+                OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
+    ) d ORDER BY d.place LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
+        THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
+            '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
+    FROM pg_prepared_statements p
+$$;
+
+-- Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect later statements; and a
+-- member of carillon_reaper could change as_reaper(). If the server counts no rows, any deferrable trigger may be pending.
+CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
+            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
+        ('left a cursor open that outlives the transaction', (
+            SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
+        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed the role carillon_reaper', (
+            SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
+        ('would run at the commit, with the rights of the worker: it must not be DEFERRABLE', (
+            SELECT sum(CASE WHEN current_setting('track_counts')::boolean
+                THEN (t.tgtype & 4) * pg_stat_get_xact_tuples_inserted(t.tgrelid)
+                    + (t.tgtype & 8) * pg_stat_get_xact_tuples_deleted(t.tgrelid)
+                    + (t.tgtype & 16) * pg_stat_get_xact_tuples_updated(t.tgrelid)
+                ELSE random() END) FROM pg_trigger t
+            WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+        EXECUTE format('DEALLOCATE %I', one.key);
+    END LOOP;
+    FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
+        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+    LOOP
+        EXECUTE one.text;
+    END LOOP;
+END
+$$;
+
+-- $1 and $2 are the dead tokens and their times. Watched tables may have hex digits of either case. It runs with the owner's
+-- search_path.
+CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    app_type CONSTANT text := carillon.check_watched(
+        watched.relation, watched.token_column, watched.updated_column, watched.app_column);
+    app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+BEGIN
+    RETURN format(CASE what
+            WHEN 'DELETE' THEN 'WITH dead AS (DELETE FROM %s w USING %s RETURNING 1) SELECT pg_catalog.count(*) FROM dead'
+            ELSE 'SELECT pg_catalog.count(*) FROM %s w, %s' END,
+        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = watched.relation),
+        format('(SELECT v.token, pg_catalog.max(v.at) AS at FROM (SELECT pg_catalog.unnest(ARRAY['
+            || 'o.token, pg_catalog.lower(o.token), pg_catalog.upper(o.token)]) AS token, o.at '
+            || 'FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS o (token, at)) v GROUP BY v.token) g '
+            || 'WHERE w.%I OPERATOR(pg_catalog.=) g.token AND w.%I OPERATOR(pg_catalog.<) g.at%s',
+            watched.token_column, watched.updated_column,
+            CASE WHEN app_type IS NULL THEN ''
+                WHEN app_type IN ('text', 'character varying') THEN format(
+                    ' AND w.%I OPERATOR(pg_catalog.=) ANY (ARRAY[%L, %L])', watched.app_column, app_name, watched.app_id)
+                ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
+END
+$$;
+
+-- Whatever the table's triggers and policies leave behind in the session is undone, even after an error. Until then even their
+-- search_path may be in effect.
+CREATE OR REPLACE FUNCTION carillon.run_watched(
+    watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    statement CONSTANT text := carillon.watched_match(watched, what);
+    path CONSTANT text := carillon.path_of(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared();
+    unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
+    left_behind text;
+    rows bigint;
+BEGIN
+    IF unsafe.message IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+            'its triggers would run with too many rights, because %s. %s', unsafe.message, unsafe.hint);
+    END IF;
+    rows := carillon.as_reaper(statement, path, gone, gone_at);
+    SELECT t.kind INTO left_behind
+    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+        AS t(kind, state, before)
+    WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
+    IF left_behind IS NOT NULL THEN
+        RAISE EXCEPTION 'a trigger or policy of the table %', left_behind USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN rows;
+EXCEPTION
+    WHEN OTHERS OR query_canceled OR assert_failure THEN
+        -- Everything else is rolled back.
+        PERFORM carillon.prepare_again(statements);
+        RAISE;
+END
+$$;
+
+-- If the table's own constraints or triggers refuse to delete a row, it stays, and `fault` says why; any other obstacle is an
+-- error. It never waits long for a lock: otherwise a deadlock could end a transaction of the application.
+CREATE OR REPLACE FUNCTION carillon.reap_watched(
+    watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(gone) / 2;
+    one record;
+    other record;
+BEGIN
+    deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
+EXCEPTION
+    WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
+        -- One of them is at fault: halving the list finds it.
+        IF half = 0 THEN
+            deleted := 0;
+            fault := SQLERRM;
+            RETURN;
+        END IF;
+        SELECT r.* INTO one FROM carillon.reap_watched(watched, gone[:half], gone_at[:half]) r;
+        SELECT r.* INTO other FROM carillon.reap_watched(watched, gone[half + 1:], gone_at[half + 1:]) r;
+        deleted := one.deleted + other.deleted;
+        fault := coalesce(one.fault, other.fault);
+END
+$$;
+
+-- Returns the first row that is still missed; null: none; the same as before: it cannot be reaped yet.
+CREATE OR REPLACE FUNCTION carillon.catch_up(
+    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    gone text[];
+    gone_at timestamptz[];
+    last bigint;
+    rows bigint;
+BEGIN
+    SELECT array_agg(f.token) FILTER (WHERE f.is_dead), array_agg(f.at) FILTER (WHERE f.is_dead), max(f.id), count(*)
+    INTO gone, gone_at, last, rows
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
+        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
+        ORDER BY f.id LIMIT most) f;
+    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    deleted := 0;
+    IF gone IS NOT NULL THEN
+        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        FROM carillon.reap_watched(watched, gone, gone_at) r;
+    END IF;
+EXCEPTION
+    WHEN OTHERS THEN
+        missed_from := watched.missed_from;
+        deleted := 0;
+        fault := SQLERRM;
+END
+$$;
+
+
+-- functions/refusal.sql
+-- Errors for arguments.
+
+-- Control characters are escaped, so that the message stays one line.
+CREATE OR REPLACE FUNCTION carillon.refusal(
+    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
+) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
+            SELECT pg_catalog.string_agg(CASE
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
+                ELSE c.letter END, '' ORDER BY c.place)
+            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
+                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
+                WITH ORDINALITY AS c(letter, place)),
+            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
+        hint, argument, code)::carillon.refusal
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+            OPERATOR(pg_catalog.||) '.' FROM (
+                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
+                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
+        'There is no app yet. Add one with: carillon app add'), '42704')
+$$;
+
+-- For callers that refuse no other argument.
+CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
+BEGIN
+    IF id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    RETURN id;
+END
+$$;
+
+
+-- functions/release.sql
+CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target record;
+    checked record;
+    claim record;
+    released bigint := 0;
+BEGIN
+    FOR target IN
+        SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
+        WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+        ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        FOR claim IN
+            DELETE FROM carillon.inflight f
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+            RETURNING f.jobs
+        LOOP
+            released := released + carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
+    RETURN released;
+END
+$$;
+
+
+-- functions/requeue.sql
+-- Sending failures again.
+
+-- What was refused for the content of its row would be refused again.
+CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
+            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable',
+            'PayloadEmpty', 'MismatchedPayloads'))
+        AND (include_delivered OR status IS DISTINCT FROM 200)
+        AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+$$;
+
+-- A join would compare each token with each if no statistics said how many there are.
+CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(k.latest ORDER BY k.place) FROM (
+        SELECT b.place, first_value(b.payload) OVER (PARTITION BY b.key ORDER BY b.failed_at DESC NULLS LAST) AS latest
+        FROM (
+            SELECT lower(c.token COLLATE "C") AS key, c.place, NULL::json AS payload, NULL::timestamptz AS failed_at
+            FROM unnest(failed) WITH ORDINALITY AS c(token, place)
+            UNION ALL
+            SELECT u.token COLLATE "C", NULL, u.payload, m.failed_at
+            FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
+            WHERE m.app_id = app AND m.message_id = message
+        ) AS b
+    ) AS k WHERE k.place IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM carillon.cancelled c
+            WHERE c.app_id = was_cancelled.app AND c.message_id = was_cancelled.message)
+        OR EXISTS (
+            SELECT FROM (
+                SELECT r.broadcast_id, r.cancelled FROM carillon.results r
+                WHERE r.app_id = was_cancelled.app AND r.message_id = was_cancelled.message
+                UNION ALL
+                SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
+                WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
+            ) AS m
+            LEFT JOIN carillon.split_messages b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
+            WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
+$$;
+
+-- A loose scan of their index.
+CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE failed AS (
+        (SELECT f.app_id FROM carillon.failures f ORDER BY f.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM failed CROSS JOIN LATERAL (
+            SELECT f.app_id FROM carillon.failures f WHERE f.app_id > failed.app_id ORDER BY f.app_id LIMIT 1) next
+    )
+    SELECT f.app_id FROM failed f
+$$;
+
+-- For one reason, of these messages, or all. Where each token has a payload of its own, only tokens whose payload was kept: a
+-- sort brings both together, because a join would compare each token with each.
+CREATE OR REPLACE FUNCTION carillon.requeueable(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS TABLE (message_id bigint, token text, partition oid, place tid)
+LANGUAGE sql STABLE AS $$
+    WITH failed AS MATERIALIZED (
+        SELECT f.message_id, f.token, f.tableoid, f.ctid, EXISTS (
+            SELECT FROM carillon.failed_messages m WHERE m.app_id = requeueable.app AND m.message_id = f.message_id
+                AND m.tokens IS NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')) AS has_content
+        FROM carillon.failures f
+        WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= requeueable.lower
+            AND f.failed_at <= requeueable.upper
+            AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
+            AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
+            AND (messages IS NULL OR f.message_id = ANY (messages))
+            AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    )
+    SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
+    UNION ALL
+    SELECT w.message_id, w.token, w.tableoid, w.ctid FROM (
+        SELECT b.*, bool_or(b.tableoid IS NULL) OVER (PARTITION BY b.message_id, b.key) AS is_kept FROM (
+            SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
+            WHERE NOT f.has_content
+            UNION ALL
+            SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
+            FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
+            WHERE m.app_id = requeueable.app
+                AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
+                AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
+        ) AS b
+    ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.requeue_some(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    requeued bigint;
+BEGIN
+    -- One call at a time: the next one finds what is left.
+    PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), requeue_some.app);
+    WITH again AS (
+        UPDATE carillon.failures f SET requeued_at = now()
+        FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
+            requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
+        -- By their places: failures of one message have most columns in common.
+        WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
+        RETURNING f.message_id, f.token
+    ), message AS (
+        SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
+    ), stored AS (
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown)
+        SELECT requeue_some.app, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
+            THEN carillon.kept_payloads(requeue_some.app, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown
+        FROM message a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.failed_messages m WHERE m.app_id = requeue_some.app AND m.message_id = a.message_id
+            ORDER BY m.failed_at DESC LIMIT 1) m
+        ORDER BY a.message_id
+    )
+    SELECT sum(a.pushes) INTO requeued FROM message a;
+    RETURN coalesce(requeued, 0);
+END
+$$;
+
+-- Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered also sends what Apple accepted
+-- but could not be recorded; include_unknown also sends what may have been accepted, because no answer was recorded. A cancelled
+-- message, and a failure that was dismissed, is sent again only by the id of its message.
+CREATE OR REPLACE FUNCTION carillon.requeue_failures(
+    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
+    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- APNs' reasons and ours. Reasons of other gateways are found in failures.
+    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
+        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
+        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
+        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'UnrelatedKeyIdInToken', 'Unregistered',
+        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
+        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
+        'TopicMismatch',
+        'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
+        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
+        'Unreadable', 'Unrecorded'];
+    chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
+    refusal carillon.refusal;
+    horizon timestamptz;
+    target record;
+    again bigint;
+    pushes bigint := 0;
+BEGIN
+    IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(requeue_failures.app);
+    ELSIF since <= interval '0' OR since > interval '100 years' THEN
+        refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
+            quote_literal(since), 'Leave it out for everything.');
+    ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
+        -- A reason selects failures. It does not consent to sending them twice.
+        refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
+            'These pushes may have been delivered. A device that has received one receives it again.');
+    ELSIF requeue_failures.reason <> ALL (reasons)
+        AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
+    THEN
+        refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
+            'Reasons are those of APNs, such as BadDeviceToken, or of Carillon, such as OutcomeUnknown. '
+            'SELECT DISTINCT reason FROM carillon.failures shows those of present failures.');
+    ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
+        AND everything IS NOT TRUE
+    THEN
+        refusal := (
+            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
+                format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
+                    count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
+                    count(DISTINCT a.app_id), CASE count(DISTINCT a.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
+                'Name an app, a reason, an interval or a message, or write everything => true.')
+            FROM carillon.failed_apps() AS a
+            CROSS JOIN LATERAL carillon.requeueable(a.app_id, NULL, NULL, '-infinity', 'infinity', include_unknown,
+                include_delivered) AS r
+            WHERE chosen IS NULL OR a.app_id = ANY (chosen));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    horizon := coalesce(now() - since, '-infinity');
+    FOR target IN
+        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_parts(requeue_failures.message_id) p
+        WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
+        UNION ALL
+        SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL
+        ORDER BY app_id
+    LOOP
+        CONTINUE WHEN target.app_id <> ALL (chosen);
+        again := carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
+            include_unknown, include_delivered);
+        pushes := pushes + again;
+        IF again > 0 THEN
+            PERFORM carillon.record_change('requeue', (SELECT a.name FROM carillon.apps a WHERE a.id = target.app_id),
+                jsonb_build_object('reason', requeue_failures.reason, 'pushes', again, 'since', since,
+                    'message_id', requeue_failures.message_id, 'include_unknown', nullif(include_unknown, false),
+                    'include_delivered', nullif(include_delivered, false)));
+        END IF;
+    END LOOP;
+    RETURN pushes;
+END
+$$;
+
+
+-- functions/requeue_step.sql
+-- Counting, requeueing and dismissing failures in steps, for people.
+
+-- In the order of time. Failures that one settlement wrote have one time and stay together.
+CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.failed_at FROM carillon.failures f
+    WHERE f.app_id = failures_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target carillon.apps;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app;
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF after IS NULL OR until IS NULL THEN
+        refusal := carillon.refusal(CASE WHEN after IS NULL THEN 'after' ELSE 'until' END, 'a time', 'null');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    RETURN target;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.count_failures(
+    app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
+    include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    last CONSTANT timestamptz := carillon.failures_end(target.id, after, until, depth);
+BEGIN
+    IF action = 'requeue' THEN
+        SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
+            after + interval '1 microsecond', coalesce(last, until), include_unknown, false);
+    ELSE
+        SELECT count(*) INTO pushes FROM carillon.failures f
+        WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
+            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    END IF;
+    is_all := last IS NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.requeue_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
+    actor text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+BEGIN
+    next := carillon.failures_end(target.id, after, until, depth);
+    pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
+        include_unknown, false);
+    IF pushes > 0 THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('requeue', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until),
+            'include_unknown', nullif(include_unknown, false)));
+    END IF;
+END
+$$;
+
+-- Dismissed failures stay: they are only no longer shown as something to do.
+CREATE OR REPLACE FUNCTION carillon.dismiss_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, actor text DEFAULT NULL,
+    depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+BEGIN
+    next := carillon.failures_end(target.id, after, until, depth);
+    UPDATE carillon.failures f SET dismissed_at = now()
+    WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
+        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    GET DIAGNOSTICS pushes = ROW_COUNT;
+    IF pushes > 0 THEN
+        PERFORM carillon.act_as(actor);
+        PERFORM carillon.record_change('dismiss', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until)));
+    END IF;
+END
+$$;
+
+
+-- functions/return_jobs.sql
+-- Jobs that return to the queue: due ones, claims that were not sent, claims of dead workers.
+--
+-- Each function checks once for each app which jobs were cancelled meanwhile, and locks its rows of unfinished once,
+-- sorted by id.
+
+-- If rows were inserted with ids ahead of the sequence, it leaps, twice as far each time, so any number of such rows costs a few
+-- steps. It cannot start after the highest id, which may be the highest possible.
+CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
+    leap bigint := greatest(cardinality(jobs), 16);
+    ids bigint[];
+BEGIN
+    LOOP
+        ids := ARRAY(SELECT nextval('carillon.messages_id_seq') FROM generate_series(1, cardinality(jobs)));
+        IF NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = ANY (lanes) AND m.id = ANY (ids))
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = ANY (ids))
+        THEN
+            RETURN ids;
+        END IF;
+        PERFORM count(nextval('carillon.messages_id_seq')) FROM generate_series(1, leap);
+        leap := leap * 2;
+    END LOOP;
+END
+$$;
+
+-- Results and apns-ids stay those of the message.
+CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
+        coalesce(j.created_at, now())
+    FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    RETURN ARRAY(
+        SELECT carillon.changed(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
+        FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
+        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
+END
+$$;
+
+-- No two have the same id. A job that PostgreSQL refuses fails, so that the others do not wait for it. The ids that are not
+-- returned are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows that are
+-- missing.
+CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    placed bigint[] := '{}';
+    refused carillon.job[];
+    path text;
+BEGIN
+    BEGIN
+        -- own_path() without its two calls, on the hot path.
+        path := set_config('search_path', NULL, true);
+        IF waits IS NULL THEN
+            WITH put AS (
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason)
+                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason
+                FROM pg_catalog.unnest(jobs) AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+        ELSE
+            WITH put AS (
+                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason, run_at)
+                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+        END IF;
+        path := pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        IF half = 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+            RETURN ARRAY[jobs[1].id];
+        END IF;
+        -- One of them is at fault: halving the list finds it.
+        RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
+            || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+    END;
+    IF is_new AND cardinality(placed) < cardinality(jobs) THEN
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
+            THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
+            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
+        IF cardinality(refused) > 0 THEN
+            PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
+            placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+        END IF;
+    END IF;
+    RETURN placed;
+END
+$$;
+
+-- No two have the same id. A job whose id is in use gets another. It pins no search_path, which would cost each call: see
+-- own_path().
+CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    is_new boolean := false;
+    placed bigint[];
+BEGIN
+    LOOP
+        placed := carillon.place(app, jobs, waits, is_new);
+        EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
+        IF waits IS NOT NULL THEN
+            SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
+            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (placed);
+        END IF;
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        is_new := true;
+    END LOOP;
+END
+$$;
+
+-- If PostgreSQL refuses to record that, they fail.
+CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
+BEGIN
+    PERFORM carillon.own_path();
+    PERFORM carillon.record_cancelled(app, cancelled);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
+END
+$$;
+
+-- No two have the same id.
+CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    restored CONSTANT bigint := cardinality(jobs);
+    ended carillon.job[];
+    aside carillon.job[];
+BEGIN
+    IF cardinality(cancelled) > 0 THEN
+        ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
+    END IF;
+    IF cardinality(ended) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ended);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
+    END IF;
+    IF cardinality(unsure) > 0 THEN
+        -- Promotion checks again in a second.
+        aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
+        PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
+    END IF;
+    PERFORM carillon.return_jobs(app, jobs);
+    RETURN restored;
+END
+$$;
+
+
+-- functions/search.sql
+-- Searches, for people.
+
+-- `depth`, but of all apps together no more than a person waits for.
+CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
+$$;
+
+-- The history has an index; of the queue the newest rows of each app, and of messages of each lane, are read, because it may have
+-- millions. The settings keep to the order of the indexes: what the planner knows of the limit would let it sort all rows of an
+-- app.
+CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.id FROM (
+        (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
+        WHERE r.reference = search_reference.reference LIMIT 1000)
+        UNION
+        (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
+        WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
+        UNION
+        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT depth) b
+        WHERE b.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
+            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) q
+        WHERE q.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
+            (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
+            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT most FROM look))
+            UNION ALL
+            (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT most FROM look))
+        ) q WHERE q.reference = search_reference.reference
+        UNION
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE j.reference = search_reference.reference
+    ) AS found (app_id, id) LEFT JOIN carillon.apps a ON a.id = found.app_id
+    ORDER BY found.id DESC, a.name LIMIT 50
+$$;
+
+-- The registration is found by index; of failures, feedback and the queue the newest rows of each app are read, as by
+-- search_reference.
+CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
+RETURNS TABLE (
+    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
+    FROM carillon.apps a
+    CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
+    CROSS JOIN LATERAL (
+        SELECT 'registered' AS event, r.last_update AS at, NULL::bigint AS message_id, NULL::smallint AS status,
+            NULL::text AS reason, NULL::smallint AS attempt, NULL::uuid AS apns_id
+        FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
+        UNION ALL
+        SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
+        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT most FROM look)) f
+        WHERE f.token = ANY (t.texts)
+        UNION ALL
+        SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
+            unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT most FROM look)) d
+        WHERE d.token = ANY (t.texts)
+        UNION ALL
+        SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
+        FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
+            SELECT * FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+            ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) m
+        WHERE m.tokens && t.texts
+        UNION ALL
+        SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT most FROM look)) s
+        WHERE s.tokens && t.texts
+        UNION ALL
+        SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
+            NULL
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE i.app_id = a.id AND j.tokens && t.texts
+    ) found
+    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
+    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
+$$;
+
+
+-- functions/settle.sql
+-- Recording the outcomes of a claim. A settlement names the worker and its claim, which is the fence: after a
+-- take-over it writes nothing.
+
+-- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
+-- taken it over.
+CREATE OR REPLACE FUNCTION carillon.unsettled(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
+) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
+        OR EXISTS (
+            SELECT FROM carillon.inflight f
+            WHERE f.app_id = unsettled.app AND f.id = claim AND f.worker_id = unsettled.worker
+                AND f.claimed_at = claimed AND f.settlements > settlement_number)
+        THEN 'before' ELSE 'lost' END
+$$;
+
+-- From the worker, or from the jobs that it held.
+CREATE OR REPLACE FUNCTION carillon.last_attempts(
+    held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
+    OUT status smallint[], OUT reason text[]
+)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
+        array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
+    FROM unnest(messages, expired, given_status, given_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
+    LEFT JOIN (
+        SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
+        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
+    ) AS k ON k.id = m.id AND m.expired > 0
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(i.ids ORDER BY m.place), '{}') FROM unnest(messages) WITH ORDINALITY AS m(id, place)
+    LEFT JOIN (
+        SELECT u.message, jsonb_object_agg(u.token, u.id) AS ids FROM unnest(identified, tokens, unique_ids_of.ids)
+            AS u(message, token, id)
+        GROUP BY u.message
+    ) AS i ON i.message = m.id
+$$;
+
+-- What is settled leaves its row in the same statement, and the row's settlement number grows by one; the row itself goes with
+-- its last job. So a second attempt changes nothing, and neither does a settlement of a claim that was taken over: it returns
+-- unsettled() in place of 'written'. The time of the claim belongs to the fence, because a crash of the database can undo a claim
+-- and give its id to another.
+--
+-- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty. A job that
+-- returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A job of which some
+-- tokens stay in flight keeps its id, and becomes a part of the message of that id.
+CREATE OR REPLACE FUNCTION carillon.settle(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
+    ended_expired integer[], ended_attempts smallint[],
+    part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
+    part_failed integer[], part_expired integer[], part_attempts smallint[],
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
+    dead text[], dead_since timestamptz[], dead_reason text[],
+    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
+    again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
+    unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
+    -- Of pushes that have expired: the outcome of the last attempt.
+    ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
+    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
+    -- The apns-unique-ids, if they are to be kept: of what has failed, and of tokens that were sent with their messages.
+    failed_unique_id uuid[] DEFAULT '{}',
+    identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
+    ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    -- Dead tokens are not sent again.
+    keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
+    -- Something has expired: the jobs have the outcome of the attempt before.
+    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
+    held carillon.job[];
+    checked record;
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    cancelled carillon.cancelled_job[];
+    requeueable carillon.job[];
+    ended_unique_ids jsonb[] := '{}';
+    part_unique_ids jsonb[] := '{}';
+    path text;
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_parts CONSTANT boolean := cardinality(part) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
+    has_again CONSTANT boolean := cardinality(again) > 0;
+BEGIN
+    IF cardinality(kept) > 0 THEN
+        SELECT f.jobs INTO held FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        FOR UPDATE;
+        UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
+            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
+                payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
+            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            JOIN unnest(held) AS j ON j.id = k.id
+            LEFT JOIN (
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                GROUP BY u.place) AS t ON t.place = k.place
+            ORDER BY k.place)
+        WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
+    ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
+        DELETE FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        RETURNING f.jobs INTO held;
+    ELSE
+        DELETE FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number;
+    END IF;
+    IF NOT FOUND THEN
+        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+    END IF;
+    IF cardinality(unanswered) > 0 THEN
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
+        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
+    END IF;
+    IF cardinality(again) > 0 THEN
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM unnest(held) AS j WHERE j.id = ANY (again)
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, part,
+            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+        ) AS o;
+    END IF;
+    IF is_late THEN
+        SELECT l.status, l.reason INTO ended_status, ended_reason
+        FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        SELECT l.status, l.reason INTO part_status, part_reason
+        FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
+    END IF;
+    IF cardinality(identified) > 0 THEN
+        ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
+        part_unique_ids := carillon.unique_ids_of(part, identified, identified_token, identified_unique_id);
+    END IF;
+    IF keeps THEN
+        requeueable := ARRAY(
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, ARRAY(
+                SELECT f.token FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+                WHERE f.id = coalesce(j.origin, j.id) AND f.status IS DISTINCT FROM 410)) END
+            FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+                SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
+    END IF;
+    IF cardinality(again) > 0 THEN
+        WITH tokens AS (
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
+            GROUP BY t.place
+        ), job AS (
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
+                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
+                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
+                attempt => a.attempt, claims => 0::smallint,
+                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
+                last_status => a.status, last_reason => a.reason) AS made
+            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+                AS a(id, whole, attempt, after, status, reason, place)
+            JOIN unnest(held) AS j ON j.id = a.id
+            LEFT JOIN tokens t ON t.place = a.place
+        )
+        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
+            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
+        INTO at_once, later, waits, cancelled FROM job j;
+    END IF;
+
+    -- own_path() without its two calls, on the hot path.
+    path := pg_catalog.set_config('search_path', NULL, true);
+    IF has_ended THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
+            coalesce(e.attempts, 1), e.created_at, worker, e.status, e.reason, e.unique_ids
+        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
+                ended_created, ended_status, ended_reason, ended_unique_ids)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
+    END IF;
+    IF has_parts THEN
+        PERFORM carillon.end_messages(app, ARRAY(
+            SELECT carillon.ending(message_id => p.id, reference => p.reference, broadcast_id => p.broadcast,
+                created_at => p.created_at, attempts => p.attempts, sent => p.sent, failed => p.failed, expired => p.expired,
+                remaining => p.returned, last_status => p.status, last_reason => p.reason, apns_unique_ids => p.unique_ids)
+            FROM unnest(part, part_reference, part_broadcast, part_created, part_attempts, part_sent, part_failed, part_expired,
+                    part_returned, part_status, part_reason, part_unique_ids)
+                AS p(id, reference, broadcast, created_at, attempts, sent, failed, expired, returned, status, reason,
+                    unique_ids)), worker);
+    END IF;
+    IF has_failed THEN
+        INSERT INTO carillon.failures
+            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
+        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
+        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+                failed_apns_id, failed_attempt, failed_unique_id)
+            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
+    END IF;
+    IF keeps THEN
+        PERFORM carillon.keep_failed(app, requeueable);
+    END IF;
+    IF has_dead THEN
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
+        FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
+    END IF;
+    IF has_bad_tokens THEN
+        -- BadDeviceToken has no time: the token was dead at the claim.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
+            AS f(token, status, reason)
+        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF has_bad_channels THEN
+        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+    END IF;
+    IF has_again THEN
+        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
+        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+    END IF;
+    RETURN 'written';
+END
+$$;
+
+
+-- functions/split.sql
+-- Jobs with more tokens than one job may have.
+
+-- The planner inlines the call, so every name has its schema.
+CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
+        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
+            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
+        ELSE token END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    list text[];
+    bodies json[];  -- a payload for each token, where the job has that
+    -- With another number of payloads than tokens, no part has any: each is refused as the job would be.
+    is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
+    unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
+    pieces integer;
+    wanted integer;
+BEGIN
+    SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
+    INTO list, bodies FROM (
+        -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
+        SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
+        FROM (
+            SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
+                THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
+            FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
+                WITH ORDINALITY AS w(token, payload, place)
+        ) AS u
+        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
+    ) AS t;
+    IF whole.origin IS NULL THEN
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+        VALUES (whole.id, split_job.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
+            coalesce(whole.created_at, now()))
+        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
+        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
+        WHERE u.app_id = split_job.app AND u.message_id = whole.origin;
+    END IF;
+    wanted := (cardinality(list) + size - 1) / size;
+    BEGIN
+        PERFORM carillon.own_path();
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
+        SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
+            CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
+            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at,
+            whole.last_status, whole.last_reason
+        FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+        IF pieces < wanted THEN
+            RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        -- Some may be stored one by one; the others fail.
+        pieces := carillon.return_uncancelled(app, ARRAY(
+            SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                tokens => array_agg(t.token ORDER BY t.place),
+                payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                origin => coalesce(whole.origin, whole.id))
+            FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+    END;
+    RETURN pieces;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    checked record;
+    whole carillon.job;
+BEGIN
+    -- Before the row is locked: a cancel locks it, or waits for it.
+    SELECT o.* INTO checked FROM carillon.messages m,
+        carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
+    IF cardinality(checked.unsure) > 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
+        push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
+        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, claims => m.claims,
+        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
+        last_reason => m.last_reason)).* INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN 0;
+    ELSIF cardinality(checked.cancelled) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ARRAY[whole]);
+        RETURN 0;
+    ELSIF octet_length(whole.payload::text) > coalesce(
+        (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
+    THEN
+        -- Each part would hold a copy and fail. A claim keeps no more of it either.
+        whole.payload := to_json(repeat('x', 8192));
+        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
+        RETURN 0;
+    END IF;
+    IF cardinality(whole.tokens) = 0 THEN
+        -- Large by its payloads, which have no tokens. A claim ends a message without tokens.
+        whole.payloads := NULL;
+        PERFORM carillon.return_jobs(app, ARRAY[whole]);
+        RETURN 1;
+    END IF;
+    RETURN carillon.split_job(app, whole, size);
+END
+$$;
+
+
+-- functions/submit.sql
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that are called.
+--
+-- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
+
+-- Longer lists are split, so that workers share them.
+CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
+
+CREATE OR REPLACE FUNCTION carillon.store(
+    id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
+    broadcast_id bigint
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
+    each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
+BEGIN
+    IF made.scheduled THEN
+        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
+    ELSE
+        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
+    END IF;
+END
+$$;
+
+-- Stores one job, or as many as the tokens need, and returns the id of the first. Null: there are no tokens, or another message
+-- holds the dedupe_key.
+--
+-- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without a list of
+-- forty types.
+CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    size CONSTANT integer := carillon.tokens_per_job();
+    made carillon.draft := carillon.draft(m);
+    refusal carillon.refusal := made.refusal;
+    wanted text;
+    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    cleaned record;
+    clean text[];
+    parts refcursor;
+    payloads json[];
+    part text[];
+    part_payloads json[];
+    first bigint;
+    job bigint;
+    holder bigint;
+    lane integer;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF everyone AND kind <> ALL (carillon.token_kinds()) THEN
+        refusal := carillon.check_kind(kind);
+    ELSIF everyone THEN
+        wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+        -- One snapshot, read along an index in parts, so that a part costs the same however many tokens there are: the primary
+        -- key for devices, one of their own for others. The planner expects no row of (expires_at > now()) IS NOT FALSE.
+        IF wanted = 'device' THEN
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        ELSE
+            OPEN parts FOR WITH RECURSIVE part AS (
+                SELECT NULL::text[] AS tokens, '' AS last
+                UNION ALL
+                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
+                        ORDER BY k.token LIMIT size) t) next
+                WHERE next.tokens IS NOT NULL)
+            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+        END IF;
+        FETCH parts INTO part, part_payloads;
+        IF part IS NULL AND m.is_strict THEN
+            refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
+                ELSE '' END);
+        END IF;
+    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
+        clean := ARRAY[token];
+        payloads := made.payloads;
+    ELSE
+        cleaned := carillon.clean_tokens(m.tokens);
+        clean := cleaned.clean;
+        refusal := cleaned.refusal;
+        IF made.payloads IS NOT NULL THEN
+            payloads := ARRAY(
+                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
+                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
+        END IF;
+        IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
+            refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
+        END IF;
+    END IF;
+    -- Most calls name no push type.
+    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
+        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    ELSIF clean IS NULL AND part IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- A single push of the app does not wait behind a list of thousands.
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    -- Most calls end here.
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+        AND made.after_badge IS NULL
+    THEN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown)
+        RETURNING messages.id INTO first;
+        RETURN first;
+    END IF;
+    first := nextval('carillon.messages_id_seq');
+    IF m.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        IF holder IS DISTINCT FROM first THEN
+            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    IF made.after_badge IS NOT NULL AND NOT everyone THEN
+        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    END IF;
+    IF cardinality(clean) <= size THEN
+        PERFORM carillon.store(first, clean, payloads, m, made, lane, NULL);
+        RETURN first;
+    END IF;
+    IF NOT everyone THEN
+        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place),
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        FETCH parts INTO part, part_payloads;
+    END IF;
+    -- store() would copy them for each part: millions of tokens, thousands of times.
+    m.tokens := NULL;
+    m.payloads := NULL;
+    made.payloads := NULL;
+    WHILE part IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        IF made.after_badge IS NOT NULL AND everyone THEN
+            part_payloads := carillon.with_badges(made.app_id, part, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.store(job, part, part_payloads, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(part);
+        FETCH parts INTO part, part_payloads;
+    END LOOP;
+    CLOSE parts;
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    RETURN first;
+END
+$$;
+
+
+-- functions/submit_activity.sql
+-- Live Activities: what starts, updates and ends them.
+
+-- Apple takes an object here, and no plain text.
+CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
+        alert := a.alert::jsonb;
+    ELSIF a.alert ~ '^\s*\{' THEN
+        -- JSON that a driver sent as text.
+        alert := carillon.parsed_jsonb(a.alert);
+        refusal := carillon.broken_json('alert', a.alert);
+    END IF;
+    IF alert IS NULL AND a.alert IS NOT NULL THEN
+        alert := jsonb_build_object('body', a.alert);
+    ELSIF jsonb_typeof(alert) = 'string' THEN
+        alert := jsonb_build_object('body', alert);
+    ELSIF jsonb_typeof(alert) <> 'object' THEN
+        refusal := carillon.refusal('alert', 'text, or a JSON object', alert::text);
+    END IF;
+    IF alert IS NOT NULL AND num_nonnulls(a.title, a.body) > 0 THEN
+        refusal := carillon.refusal('alert', 'null if title or body is given', 'a value',
+            'Pass the text as body, together with the title.');
+    ELSIF num_nonnulls(a.title, a.body) > 0 THEN
+        alert := jsonb_strip_nulls(jsonb_build_object('title', a.title, 'body', a.body));
+    END IF;
+    IF a.sound IS NOT NULL AND alert IS NULL THEN
+        refusal := carillon.refusal('sound', 'null unless there is an alert', quote_literal(a.sound),
+            'The sound of a Live Activity belongs to its alert: pass title, body or alert too.');
+    ELSIF a.sound IS NOT NULL AND alert ? 'sound' THEN
+        refusal := carillon.refusal('sound', 'null if alert has the member "sound"', quote_literal(a.sound));
+    ELSIF a.sound IS NOT NULL THEN
+        alert := alert || jsonb_build_object('sound', a.sound);
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
+        'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    wrong record;
+BEGIN
+    m.relevance_score := a.relevance_score;
+    m.aps := a.aps;
+    m.extra := a.extra;
+    refusal := carillon.check_members(m);
+    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
+    THEN
+        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the Live Activity''s ContentState',
+            a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
+        RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
+            quote_literal(a.attributes_type));
+    ELSIF a.event = 'start' AND jsonb_typeof(a.attributes) IS DISTINCT FROM 'object' THEN
+        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes_text, NULL,
+            CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
+        RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
+            'Apple starts a Live Activity only with an alert.');
+    ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
+            'Request one with carillon.request_channel, and wait for it with carillon.channel.');
+    ELSIF a.everyone AND a.tokens IS NOT NULL THEN
+        RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
+            'Pass the tokens, or everyone => true for every push_to_start token of the app.');
+    ELSIF a.aps ?| members THEN
+        RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
+            'These have their own arguments: ' || array_to_string(members, ', ') || '.');
+    ELSIF refusal.message IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
+    SELECT t.* INTO wrong FROM (VALUES
+        ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
+    ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
+    IF FOUND THEN
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC', quote_literal(wrong.value));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    made record := carillon.activity_alert(a);
+    refusal carillon.refusal := made.refusal;
+    push_type CONSTANT text := 'liveactivity';
+    size integer;
+    app_id integer;
+    id bigint;
+    last bigint;
+BEGIN
+    -- A channel may be named by its reference.
+    a.channel := coalesce((
+        SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
+        WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
+            AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
+    a.content_state := carillon.parsed_jsonb(a.state_text);
+    a.attributes := carillon.parsed_jsonb(a.attributes_text);
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_activity(a, made.alert);
+    END IF;
+    IF refusal.message IS NULL THEN
+        m.payload := '{"aps":{' || concat_ws(',',
+            '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
+            '"event":"' || a.event || '"',
+            '"content-state":' || carillon.compact(a.content_state),
+            '"attributes-type":' || to_json(a.attributes_type),
+            '"attributes":' || carillon.compact(a.attributes),
+            CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
+                WHEN a.push_token THEN '"input-push-token":1' END,
+            '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
+            '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
+            '"relevance-score":' || to_json(a.relevance_score),
+            '"alert":' || carillon.compact(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact(a.extra), 2) ELSE '}}' END;
+        size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF size > (carillon.rules_of(push_type)).payload_limit THEN
+            refusal := carillon.refusal((
+                    SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
+                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
+                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
+                    ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
+                'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    m.app := a.app;
+    m.tokens := a.tokens;
+    m.payload_type := 'text'::regtype;
+    m.push_type := push_type;
+    -- Apple counts pushes of priority 10 against a budget.
+    m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
+    m.expires_at := a.expires_at;
+    m.topic := a.topic;
+    m.run_at := a.run_at;
+    m.lane := a.lane;
+    m.reference := a.reference;
+    m.dedupe_key := a.dedupe_key;
+    m.dedupe_for := a.dedupe_for;
+    m.on_unknown := a.on_unknown;
+    m.on_duplicate := 'null';
+    m.is_strict := false;
+    id := carillon.submit(m, coalesce(a.everyone, false));
+    IF a.event <> 'start' AND id IS NOT NULL THEN
+        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
+        IF app_id IS NULL THEN
+            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
+            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
+        END IF;
+        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
+            RETURN id;
+        END IF;
+        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
+            UNION ALL
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
+            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
+        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
+    END IF;
+    RETURN id;
+END
+$$;
+
+
+-- functions/submit_publication.sql
+-- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
+-- error has one line of context without a list of twenty types.
+CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
+    refusal carillon.refusal := answer.refusal;
+    made carillon.draft;
+    m carillon.message_arguments;
+    alert carillon.activity_arguments;
+    shown record;
+    content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
+    -- Apple stores a message for eight hours at most.
+    storage CONSTANT interval := interval '8 hours';
+    token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
+    size integer;
+    id bigint;
+    holder bigint;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF (answer.known).state <> 'ready' THEN
+        refusal := carillon.refusal('channel', 'a channel that is ready',
+            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
+            CASE (answer.known).state
+                WHEN 'requested' THEN
+                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
+                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
+                ELSE 'Request it again with carillon.request_channel.' END, '55000');
+    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
+        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
+            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
+    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
+        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
+            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
+    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
+    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
+    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
+        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
+            'Apple delivers its messages at once or never.');
+    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
+        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
+    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
+        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
+            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
+    ELSE
+        alert.alert := p.alert;
+        alert.alert_type := p.alert_type;
+        alert.title := p.title;
+        alert.body := p.body;
+        alert.sound := p.sound;
+        shown := carillon.activity_alert(alert);
+        m.app := p.app;
+        m.aps := jsonb_build_object('event', p.event)
+            || CASE WHEN content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', content_state) END
+            || CASE WHEN p.dismissal_date IS NULL THEN '{}'
+                ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
+            || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
+            || coalesce(p.aps, '{}');
+        m.extra := p.extra;
+        m.stale_date := p.stale_date;
+        m.relevance_score := p.relevance_score;
+        -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
+        m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
+        m.expires_at := p.expires_at;
+        m.run_at := p.run_at;
+        m.lane := p.lane;
+        m.reference := p.reference;
+        m.dedupe_key := p.dedupe_key;
+        m.dedupe_for := p.dedupe_for;
+        m.on_unknown := p.on_unknown;
+        m.on_duplicate := p.on_duplicate;
+        made := carillon.draft(m, 'channel');
+        refusal := CASE
+            WHEN (shown.refusal).message IS NOT NULL THEN shown.refusal
+            WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
+                carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
+            ELSE made.refusal END;
+        -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+        made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
+            || substr(made.payload, 9);
+        size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
+            refusal := carillon.refusal('content_state', 'what makes a payload of ' || carillon.payload_size('channel'),
+                format('one of %s bytes', size), NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
+        m.expires_at := greatest(now(), p.run_at) + storage;
+    ELSIF (answer.known).policy = 0 THEN
+        m.expires_at := NULL;
+    END IF;
+    id := nextval('carillon.messages_id_seq');
+    IF p.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
+        IF holder IS DISTINCT FROM id THEN
+            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
+        m.expires_at);
+    RETURN id;
+END
+$$;
+
+
+-- functions/take_over.sql
+-- Taking over from dead workers, and quarantine.
+
+-- 500 after the third, half as many after each further one, at least one.
+CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+
+-- `together` quarantined pushes were in flight, this job among them: so many that the next size is at most half of `together`. 12
+-- means one death of a worker with this push alone, 13 means two.
+CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(32767, CASE
+        WHEN claims < 2 THEN claims + 1
+        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        ELSE greatest(claims + 1, (
+            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+    END)::smallint
+$$;
+
+-- Jobs with on_unknown 'fail' fail instead, because their outcome is unknown.
+--
+-- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a worker dies
+-- with some of them, at most half as many are in flight together the next time. Those that are settled are cleared. A job fails
+-- as Poison when two workers died with it alone in flight.
+CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    quarantine CONSTANT smallint := 3;
+    poison CONSTANT smallint := 13;
+    -- Pushes that are quarantined from now on, and those that were before.
+    fresh bigint;
+    quarantined bigint;
+    recovered CONSTANT bigint := cardinality(jobs);
+    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
+BEGIN
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
+    END IF;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
+    INTO fresh, quarantined FROM unnest(jobs) AS j;
+    jobs := ARRAY(
+        SELECT carillon.changed(j, claims => carillon.count_death(j.claims,
+            CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END))
+        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
+    END IF;
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
+        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
+            OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
+    END IF;
+    -- An app may have several jobs of one id: they are stored one after the other.
+    PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
+        SELECT array_agg(n.job) AS jobs
+        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
+        GROUP BY n.place ORDER BY n.place) AS t;
+    RETURN recovered;
+END
+$$;
+
+-- A loose scan from worker to worker.
+CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;
+
+-- The worker is dead if its heartbeat still has the count `beat`, judged by the monotonic clock of the caller. Its jobs return to
+-- the queue, and those of any worker without a row of workers; without `beat` only the latter. Its holds go with it.
+--
+-- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a claim with
+-- a message whose row of unfinished is locked: the next call finds it.
+CREATE OR REPLACE FUNCTION carillon.take_over(
+    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    gone bigint[];
+    target integer;
+    lost bigint[];
+    messages bigint[];
+    busy bigint[];
+    checked record;
+    held record;
+BEGIN
+    workers := 0;
+    claims := 0;
+    jobs := 0;
+    IF beat IS NOT NULL THEN
+        -- Waiting for a lock on the table would block heartbeats.
+        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
+        -- The beat is checked again under the row lock: a heartbeat that came first wins.
+        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
+            FOR UPDATE SKIP LOCKED));
+        GET DIAGNOSTICS workers = ROW_COUNT;
+        IF workers > 0 THEN
+            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
+                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
+        END IF;
+    END IF;
+    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
+    FOR target IN SELECT DISTINCT f.app_id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.app_id LOOP
+        lost := ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.app_id = target AND f.worker_id = ANY (gone)
+            ORDER BY f.id FOR UPDATE SKIP LOCKED);
+        CONTINUE WHEN cardinality(lost) = 0;
+        messages := ARRAY(
+            SELECT DISTINCT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost));
+        busy := carillon.lock_unfinished(target, messages);
+        IF cardinality(busy) > 0 THEN
+            lost := ARRAY(
+                SELECT f.id FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
+                    SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
+        END IF;
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+        ) AS a, carillon.find_cancelled(target, a.messages, a.broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
+        claims := claims + cardinality(lost);
+        -- All jobs of a worker together, up to the size of an array.
+        FOR held IN
+            WITH taken AS (
+                DELETE FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+                RETURNING f.id, f.worker_id, f.jobs
+            ), sized AS (
+                SELECT t.worker_id, t.jobs,
+                    sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id ORDER BY t.id) / 16777216 AS heap
+                FROM taken t
+            )
+            SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
+        LOOP
+            jobs := jobs + carillon.recover(target, held.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+
+-- functions/take_turn.sql
+-- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay within the
+-- rate of their second. An unused turn is lost.
+CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    takes interval;
+    begins timestamptz;
+    moment timestamptz;
+BEGIN
+    SELECT make_interval(secs => pushes / (0.9 * a.max_rate)) INTO takes FROM carillon.apps a
+    WHERE a.id = app AND a.max_rate IS NOT NULL;
+    IF takes IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- A crash may lose it: nothing is sent while the server starts.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
+    IF begins IS NULL THEN
+        INSERT INTO carillon.rates AS r (app_id, next_at) VALUES (app, clock_timestamp())
+        ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
+    END IF;
+    moment := clock_timestamp();
+    -- It is further ahead only after the clock was set back.
+    IF begins < moment OR begins > moment + interval '1 minute' THEN
+        begins := moment;
+    ELSIF begins > moment + interval '1 second' THEN
+        RETURN NULL;
+    END IF;
+    UPDATE carillon.rates SET next_at = begins + takes WHERE app_id = app;
+    RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
+END
+$$;
+
+
+-- functions/tokens.sql
+-- Device tokens.
+
+-- The one definition: pairs of hex digits, 512 at most.
+CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
+        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
+$$;
+
+-- Both ends of a long one, and the first character that is no hex digit.
+CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
+        || coalesce(' at position ' || place, '')
+        || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
+            ', which has ' || nullif(length(token), 0) || ' digits', '')
+    FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    bad bigint;
+BEGIN
+    IF array_ndims(tokens) > 1 THEN
+        refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
+        RETURN;
+    END IF;
+    SELECT array_agg(once.token ORDER BY once.place), array_agg(once.place ORDER BY once.place),
+        min(once.place) FILTER (WHERE once.token IS NULL)
+    INTO clean, places, bad
+    FROM (
+        SELECT carillon.token(t.token) AS token, min(t.place) AS place
+        FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
+    ) once;
+    IF bad IS NOT NULL THEN
+        refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
+            carillon.invalid_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
+    END IF;
+END
+$$;
+
+-- The table of tokens, broadcast and register_token know no other kind.
+CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
+        'file_provider', 'push_to_talk', 'mdm']
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
+        pg_catalog.array_to_string(carillon.token_kinds(), ', '), pg_catalog.quote_literal(kind),
+        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
+    WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
+$$;
+
+-- Apple ends an activity after 8 hours, and removes it from the lock screen within 4 more. STABLE, as the addition is: PostgreSQL
+-- calls an IMMUTABLE function around it for each row.
+CREATE OR REPLACE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
+$$;
+
+-- A later registration wins over feedback: its last_update is newer than the time that Apple gave.
+CREATE OR REPLACE FUNCTION carillon.register_token(
+    app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clean CONSTANT text := carillon.token(register_token.token);
+    registering_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app);
+    refusal carillon.refusal;
+BEGIN
+    IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
+        OR register_token.expires_at <= now()
+    THEN
+        refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
+                'a device token of 2 to 512 hex digits, an even number of them',
+                carillon.invalid_token(register_token.token),
+                'Write each byte of the token as two hex digits, without spaces.')
+            WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
+            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
+                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
+            ELSE carillon.check_kind(register_token.kind) END;
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
+    VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
+        coalesce(register_token.expires_at, carillon.usual_end(register_token.kind, now())))
+    ON CONFLICT (app_id, token) DO UPDATE SET
+        last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner),
+        kind = coalesce(register_token.kind, t.kind),
+        expires_at = coalesce(register_token.expires_at,
+            carillon.usual_end(coalesce(register_token.kind, t.kind), now()));
+END
+$$;
+
+-- A number is never below 0. Of a token that is not registered no number is kept: it counts from 0. Rows are locked in the order
+-- of tokens, so that callers do not deadlock.
+CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    payloads json[];
+BEGIN
+    WITH locked AS MATERIALIZED (
+        SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token = ANY (tokens)
+        ORDER BY k.token FOR UPDATE
+    ), changed AS (
+        UPDATE carillon.tokens k SET badge = greatest(0, least(2147483647, k.badge + step)) FROM locked l
+        WHERE k.app_id = app AND k.token = l.token RETURNING k.token, k.badge
+    )
+    SELECT array_agg((front || coalesce(c.badge, greatest(0, step)) || rest)::json ORDER BY g.place) INTO payloads
+    FROM unnest(tokens) WITH ORDINALITY AS g(token, place) LEFT JOIN changed c ON c.token = g.token;
+    RETURN payloads;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
+RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    clean CONSTANT text := carillon.token(set_badge.token);
+    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    refusal carillon.refusal;
+    devices bigint;
+BEGIN
+    refusal := CASE
+        WHEN chosen IS NULL THEN carillon.unknown_app(set_badge.app)
+        WHEN num_nonnulls(set_badge.token, set_badge.owner) <> 1 THEN carillon.refusal('token',
+            'a device token, or null if owner is given', CASE WHEN set_badge.token IS NULL THEN 'neither' ELSE 'both' END,
+            'With an owner, all of its tokens are set.')
+        WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
+            'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
+            'Write each byte of the token as two hex digits, without spaces.')
+        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
+                'To add or subtract, enqueue a message with badge_add.') END;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+        SELECT l.token FROM carillon.tokens l
+        WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
+        ORDER BY l.token FOR UPDATE));
+    GET DIAGNOSTICS devices = ROW_COUNT;
+    RETURN devices;
+END
+$$;
+
+-- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
+-- never all characters of base64.
+CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
+    SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
+        THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
+$$;
+
+
+-- functions/watch_tokens.sql
+-- Tables of the application from which feedback passes also delete.
+
+CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
+    relation regclass, token_column name, updated_column name, app_column name
+) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    kind "char";
+    found_type text;
+    target record;
+BEGIN
+    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = unfit_to_watch.relation;
+    IF kind IS NULL OR kind NOT IN ('r', 'p') THEN
+        RETURN carillon.refusal('relation', 'a table',
+            CASE WHEN kind IS NULL AND unfit_to_watch.relation IS NOT NULL THEN 'one that was dropped'
+                ELSE unfit_to_watch.relation::text END, 'For a view, name the table that it selects from.');
+    END IF;
+    FOR target IN SELECT * FROM (VALUES
+        ('token_column', unfit_to_watch.token_column, ARRAY['text', 'character varying'],
+            'the name of a column of type text or varchar', 'Tokens are compared as hex digits.'),
+        ('updated_column', unfit_to_watch.updated_column, ARRAY['timestamp with time zone'],
+            'the name of a column of type timestamptz',
+            'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
+                'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
+        ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
+            'the name of a column that holds the app''s name or id', 'Leave it out if all rows are of one app.')
+    ) v (argument, name, types, takes, hint) LOOP
+        CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
+        SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a
+        WHERE a.attrelid = unfit_to_watch.relation AND a.attname = target.name AND a.attnum > 0 AND NOT a.attisdropped;
+        IF found_type IS NULL THEN
+            RETURN carillon.refusal(target.argument, target.takes, coalesce(quote_literal(target.name)
+                || ', which ' || unfit_to_watch.relation || ' does not have', 'null'), coalesce((
+                    SELECT 'The columns are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
+                    WHERE a.attrelid = unfit_to_watch.relation AND a.attnum > 0 AND NOT a.attisdropped),
+                    'It has no columns.'), '42703');
+        ELSIF found_type <> ALL (target.types) THEN
+            RETURN carillon.refusal(target.argument, target.takes,
+                quote_literal(target.name) || ' of type ' || found_type, target.hint, '42804');
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+-- Runs before each deletion, because tables change.
+CREATE OR REPLACE FUNCTION carillon.check_watched(
+    relation regclass, token_column name, updated_column name, app_column name
+) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
+        WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.watch_tokens(
+    app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
+    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
+        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
+            watch_tokens.app_column) END;
+    others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
+    before jsonb;
+    after jsonb;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+
+    SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
+    -- Feedback that the table has missed is made up for with the new columns.
+    INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
+    VALUES (watching_app, watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column)
+    ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
+        updated_column = excluded.updated_column, app_column = excluded.app_column, last_error = NULL
+    RETURNING to_jsonb(w) - others INTO after;
+    IF before IS DISTINCT FROM after THEN
+        PERFORM carillon.record_change('watch table', watch_tokens.app, CASE WHEN before IS NULL THEN after ELSE '{}' END
+            || jsonb_build_object('table', watch_tokens.relation), carillon.replaced(before, after));
+    END IF;
+
+    IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
+        OR NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'DELETE')
+        OR NOT (SELECT has_schema_privilege('carillon_reaper', c.relnamespace, 'USAGE')
+            FROM pg_class c WHERE c.oid = watch_tokens.relation)
+    THEN
+        RAISE WARNING 'role carillon_reaper may not delete from % yet', watch_tokens.relation
+            USING HINT = (SELECT format('GRANT USAGE ON SCHEMA %s TO carillon_reaper; GRANT SELECT, DELETE ON %s TO '
+                'carillon_reaper', c.relnamespace::regnamespace, watch_tokens.relation)
+                FROM pg_class c WHERE c.oid = watch_tokens.relation);
+    END IF;
+    IF NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = watch_tokens.relation AND a.attname = watch_tokens.token_column AND i.indpred IS NULL)
+    THEN
+        RAISE WARNING 'no index of % begins with %: each batch of the feedback pass reads the whole table',
+            watch_tokens.relation, quote_ident(watch_tokens.token_column)
+            USING HINT = format('CREATE INDEX CONCURRENTLY ON %s (%I)', watch_tokens.relation, watch_tokens.token_column);
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
+    refusal carillon.refusal;
+BEGIN
+    IF watching_app IS NULL THEN
+        refusal := carillon.unknown_app(unwatch_tokens.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    DELETE FROM carillon.watched_tables w
+    WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
+    IF FOUND THEN
+        PERFORM carillon.record_change('unwatch table', unwatch_tokens.app, jsonb_build_object('table', unwatch_tokens.relation));
+    END IF;
+END
+$$;
+
+
+-- functions/withdraw.sql
+-- What is left of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and
+-- read its jobs.
+CREATE OR REPLACE FUNCTION carillon.withdraw(
+    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    rest carillon.job[];
+    ended carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    begun carillon.ending[];
+BEGIN
+    WITH divided AS MATERIALIZED (
+        SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
+            SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
+            FROM (
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare each with each.
+                SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
+                    NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
+                FROM (
+                    SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
+                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                    UNION ALL
+                    SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
+                    FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
+                ) AS b GROUP BY b.id, b.key HAVING min(b.place) IS NOT NULL
+            ) AS t
+            GROUP BY t.id, t.stays, t.wait
+        ) AS d
+    ), made AS (
+        SELECT d.stays, d.wait, carillon.changed(j,
+            id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
+            tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
+            origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
+            last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
+        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
+    )
+    SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
+        array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
+    INTO rest, ended, later, waits FROM made m;
+    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
+
+    -- Messages that are in several pieces from now on.
+    begun := ARRAY(
+        SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
+            created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
+        FROM unnest(held) AS j WHERE j.origin IS NULL AND (
+            SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
+    IF cardinality(rest) > 0 THEN
+        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    PERFORM carillon.own_path();
+    PERFORM carillon.end_messages(app, begun);
+    IF pg_catalog.cardinality(ended) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ended);
+    END IF;
+    -- Promotion finds those that are cancelled meanwhile.
+    IF pg_catalog.cardinality(later) > 0 THEN
+        PERFORM carillon.return_jobs(app, later, waits);
+    END IF;
+END
+$$;
+
+
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT pg_catalog.format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)
+        FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+        WHERE NOT t.tgisinternal AND t.tgparentid = 0 AND c.relnamespace = 'carillon'::regnamespace
+            AND t.tgfoid IN (SELECT p.oid FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = 'carillon' AND p.proowner = n.nspowner AND p.proname <> 'as_reaper'
+    AND p.xmin <> pg_catalog.pg_current_xact_id()::xid
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_proc'::regclass
+        AND d.objid = p.oid AND d.deptype = 'e'))
+    LOOP
+        EXECUTE command;
+    END LOOP;
+    -- In one statement, because they may depend on each other.
+    SELECT 'DROP ROUTINE ' || pg_catalog.string_agg(p.oid::regprocedure::text, ', ') INTO command FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = 'carillon' AND p.proowner = n.nspowner AND p.proname <> 'as_reaper'
+    AND p.xmin <> pg_catalog.pg_current_xact_id()::xid
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_proc'::regclass
+        AND d.objid = p.oid AND d.deptype = 'e');
+    IF command IS NOT NULL THEN
+        EXECUTE command;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.make_api_token IS
+    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused afterwards.';
+COMMENT ON FUNCTION carillon.enqueue_with_token IS
+    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';
+COMMENT ON FUNCTION carillon.certificate_changed IS
+    'Internal: removes the provider token, the status and what was read of a credential that is replaced.';
+COMMENT ON FUNCTION carillon.app_changed IS 'Internal: closes the breaker of an app that is resumed.';
+COMMENT ON FUNCTION carillon.app_to_change IS 'Internal: the app of that name, locked until the transaction ends.';
+COMMENT ON FUNCTION carillon.pause_app IS
+    'Stops sending for an app; its messages wait. Returns false if it was paused already. Recorded in audit.';
+COMMENT ON FUNCTION carillon.resume_app IS
+    'Sends again for an app that was paused. Returns false if it was not paused. Recorded in audit.';
+COMMENT ON FUNCTION carillon.limit_app IS
+    'Sets all limits of an app; a max_rate of null is no limit. Returns false if they were the same before. Recorded in audit.';
+COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes of this transaction.';
+COMMENT ON FUNCTION carillon.replaced IS 'Internal: the members that have another value, and each value before.';
+COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
+COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change that a person makes, and none of a program.';
+COMMENT ON FUNCTION carillon.app_record IS 'Internal: what audit records of an app.';
+COMMENT ON FUNCTION carillon.app_recorded IS 'Internal: records what was changed of an app, however it was changed.';
+COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a credential was added, replaced or removed.';
+COMMENT ON FUNCTION carillon.broadcast_progress IS
+    'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';
+COMMENT ON FUNCTION carillon.lock_for_cancel IS 'Internal: takes the advisory locks of a cancel, until the transaction ends.';
+COMMENT ON FUNCTION carillon.hold_off_cancels IS
+    'Internal: makes cancels of messages wait until this transaction ends; returns those that are being cancelled already.';
+COMMENT ON FUNCTION carillon.updated_tokens IS 'Internal: the tokens of a job whose pushes are updates; null: they are none.';
+COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: what the record of a cancelled job needs.';
+COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records jobs that were cancelled, in results or unfinished.';
+COMMENT ON FUNCTION carillon.remnants IS 'Internal: what is left of messages whose jobs were taken out of the queue.';
+COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
+COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
+COMMENT ON FUNCTION carillon.cancel_messages IS
+    'Cancels several messages, as cancel does. Returns the number of jobs cancelled.';
+COMMENT ON FUNCTION carillon.cancel IS
+    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: the id is unknown, the '
+    'message has ended, or the rest is in flight, which is then not retried.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Does the same as cancel.';
+COMMENT ON FUNCTION carillon.cancel_message IS
+    'Cancels what is not sent yet of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'audit.';
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+COMMENT ON FUNCTION carillon.request_channel IS
+    'Requests a channel, which a worker asks Apple to create. Returns its reference; channel() returns Apple''s id.';
+COMMENT ON FUNCTION carillon.record_channel IS
+    'Records a channel that was created elsewhere, such as in Apple''s console, so that publish accepts it.';
+COMMENT ON FUNCTION carillon.channel IS
+    'Returns Apple''s id of a channel; null: it is not ready. With wait, waits that long at most for Apple to create it.';
+COMMENT ON FUNCTION carillon.remove_channel IS
+    'Requests the removal of a channel, by its reference or id. A worker has Apple remove it, and then deletes its row.';
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes requests for channels that are due, each for a minute.';
+COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel has failed.';
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes a channel that Apple has removed, or never had.';
+COMMENT ON FUNCTION carillon.channels_refused IS
+    'Internal: marks channels as missing for which Apple has refused what was published.';
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table.';
+COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
+COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
+COMMENT ON FUNCTION carillon.check_heading IS
+    'Internal: the refusal of an argument that becomes a header, or decides when and where a job waits; null: all are valid.';
+COMMENT ON FUNCTION carillon.check_members IS
+    'Internal: the refusal of an argument that Apple would not take, or that gives a member which aps has too; null: all are '
+    'valid.';
+COMMENT ON FUNCTION carillon.check_parts IS 'Internal: checks the parts of a payload more closely.';
+COMMENT ON FUNCTION carillon.check_silence IS
+    'Internal: the refusal of what a push of a silent type may not have; null: it has none of it.';
+COMMENT ON FUNCTION carillon.check_payloads IS 'Internal: checks the payload for each token, and whether all of them are silent.';
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
+COMMENT ON FUNCTION carillon.scheduled_depth IS
+    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+COMMENT ON FUNCTION carillon.next_due IS
+    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+COMMENT ON FUNCTION carillon.token_counts IS
+    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
+    'estimated beyond.';
+COMMENT ON FUNCTION carillon.feedback_schedule IS
+    'Returns when the next feedback pass of a worker is due, and how often there is one.';
+COMMENT ON FUNCTION carillon.newest_activities IS
+    'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
+COMMENT ON FUNCTION carillon.message_contents IS
+    'Returns the payload of a message of this app while it is kept; of one with a payload for each device, the first three. No '
+    'role may call it: grant EXECUTE to the login of a dashboard that shows payloads.';
+COMMENT ON FUNCTION carillon.ended_unsent IS 'Internal: whether a message has ended and no push of it can have arrived.';
+COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, and returns the message that holds it.';
+COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';
+COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
+COMMENT ON FUNCTION carillon.ending IS 'Internal: how pushes of one message ended, by the names of the fields.';
+COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
+COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
+COMMENT ON FUNCTION carillon.is_transient IS 'Internal: whether an error may be temporary, by its SQLSTATE.';
+COMMENT ON FUNCTION carillon.end_unrecorded IS
+    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; false: nothing could be written.';
+COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot.';
+COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
+COMMENT ON FUNCTION carillon.discard IS
+    'Internal: ends a message that is too large to be read, after splitting it ran out of memory.';
+COMMENT ON FUNCTION carillon.lock_unfinished IS
+    'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
+COMMENT ON FUNCTION carillon.find_cancelled IS
+    'Internal: finds which messages of an app were cancelled, and for which that is not known yet, because they are being '
+    'cancelled.';
+COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: the lanes that have rows.';
+COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: the apps that have scheduled jobs or unfinished messages.';
+COMMENT ON FUNCTION carillon.chosen_apps IS
+    'Internal: the apps that an argument app selects: the one of that name, or all that the caller may use; null: every app.';
+COMMENT ON FUNCTION carillon.find_job IS 'Internal: a job by its id, in any state.';
+COMMENT ON FUNCTION carillon.messages_of IS 'Internal: the messages that ids belong to, with their apps.';
+COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: whether failures are the only record of a message.';
+COMMENT ON FUNCTION carillon.find_messages IS
+    'Internal: the messages of an id or a reference, each with its app; of a message that was split, the whole.';
+COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';
+COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS
+    'Internal: enables or disables the policies, and the check of enqueue''s caller.';
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
+COMMENT ON FUNCTION carillon.isolate_app IS
+    'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';
+COMMENT ON FUNCTION carillon.job IS 'Internal: a job, by the names of its fields.';
+COMMENT ON FUNCTION carillon.changed IS 'Internal: the same job with other values in the named fields; null keeps a value.';
+COMMENT ON FUNCTION carillon.narrowed IS 'Internal: the same job with some of its tokens.';
+COMMENT ON FUNCTION carillon.payloads_of IS
+    'Internal: the payloads that a job has for these tokens; null: all tokens have its one payload.';
+COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: how many different tokens there are.';
+COMMENT ON FUNCTION carillon.parsed IS 'Internal: a text as JSON; null: it is not JSON.';
+COMMENT ON FUNCTION carillon.parsed_jsonb IS 'Internal: a text as jsonb; null: it is not JSON, or has what jsonb cannot store.';
+COMMENT ON FUNCTION carillon.broken_json IS
+    'Internal: the refusal of text that begins like a JSON object and is none; null: it is JSON, or plain text.';
+COMMENT ON FUNCTION carillon.compact IS 'Internal: jsonb as text without the blanks after colons and commas.';
+COMMENT ON FUNCTION carillon.is_loud IS 'Internal: whether a payload has what a device shows or plays.';
+COMMENT ON FUNCTION carillon.is_silent IS 'Internal: whether a payload is that of a background push.';
+COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes some of the rows before the horizon.';
+COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: makes the sums of push_counts that are missing.';
+COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does a part of one step of maintenance.';
+COMMENT ON PROCEDURE carillon.maintain IS
+    'Creates and drops partitions, sums counts of pushes, and deletes what is older than the retention, as workers do every hour: '
+    'for pg_cron.';
+COMMENT ON FUNCTION carillon.default_partition_rows IS
+    'Returns how many rows of each table of history are outside the daily partitions, because maintenance is late.';
+COMMENT ON FUNCTION carillon.is_fit IS 'Internal: whether a member is of the JSON type that its argument takes.';
+COMMENT ON FUNCTION carillon.unfit_member IS
+    'Internal: the refusal of the first member whose value does not fit its argument; null: all do.';
+COMMENT ON FUNCTION carillon.message_of_json IS
+    'Internal: the arguments of a message, from an object whose members are those of enqueue.';
+COMMENT ON FUNCTION carillon.preview_message IS
+    'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
+COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
+COMMENT ON FUNCTION carillon.send_test IS
+    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the '
+    'id of the message, and whether it is new: if a message had the same key within a day, it returns that id and enqueues '
+    'nothing. Recorded in audit.';
+COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: the jobs of a message that have not ended.';
+COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: the pushes of a message that have ended.';
+COMMENT ON FUNCTION carillon.open_counts IS 'Internal: the pushes of a message that have not ended.';
+COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: the outcome of the last attempt of a message.';
+COMMENT ON FUNCTION carillon.may_have_arrived IS
+    'Internal: whether pushes of a message that do not count as sent may have been delivered.';
+COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: what became of single tokens of a message.';
+COMMENT ON FUNCTION carillon.message_state IS 'Internal: the row that message_status returns for a message.';
+COMMENT ON FUNCTION carillon.message_status IS
+    'Returns the state of a message, by its id or by its reference: a row for each message. No row: there is no such '
+    'message, or its results were dropped after the retention.';
+COMMENT ON FUNCTION carillon.open_breakers IS
+    'Internal: pauses each of the apps whose pushes fail because of its environment or topic.';
+COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
+COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the pushes of a claim that are updates of Live Activities.';
+COMMENT ON FUNCTION carillon.pace_devices IS
+    'Internal: paces the background pushes of a claim: each token gets so many within any hour.';
+COMMENT ON FUNCTION carillon.partitions IS 'Internal: the partitions of a table of history, and their bounds.';
+COMMENT ON FUNCTION carillon.make_table IS 'Internal: makes a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: makes the partitions of today and the next three days.';
+COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
+COMMENT ON FUNCTION carillon.put_off IS
+    'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.promote_due IS
+    'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
+COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: the provider token of a signing key, which workers share.';
+COMMENT ON FUNCTION carillon.push_types IS
+    'Returns what Apple requires of each push type: the ending of its topics, its priorities, the largest payload and collapse '
+    'id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
+COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: the most bytes of a payload.';
+COMMENT ON FUNCTION carillon.payload_size IS 'Internal: the most bytes of a payload, as a refusal says it.';
+COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: the kind of tokens that a push is for.';
+COMMENT ON FUNCTION carillon.check_kinds IS
+    'Internal: the refusal of tokens that are registered with another kind than such a push is for; null: none is.';
+COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: whether a BadDeviceToken of that time means a dead token.';
+COMMENT ON FUNCTION carillon.dead_tokens IS
+    'Internal: the feedback that counts for an app: rows that are not handled, and all rows from missed_from on.';
+COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: one batch of a feedback pass.';
+COMMENT ON FUNCTION carillon.reap IS
+    'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
+COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
+COMMENT ON FUNCTION carillon.reapable IS
+    'Internal: what a feedback pass would delete now, table by table; fault: why that is unknown.';
+COMMENT ON FUNCTION carillon.path_of IS 'Internal: the search_path of a table''s owner, for whom its triggers were written.';
+COMMENT ON FUNCTION carillon.unsafe_reaper IS
+    'Internal: why triggers of watched tables would run with too many rights, with a remedy; null: they do not.';
+COMMENT ON FUNCTION carillon.prepared IS
+    'Internal: the prepared statements of this session, with the text that prepares them again.';
+COMMENT ON FUNCTION carillon.traces IS
+    'Internal: what foreign code can leave behind in a session to run with the rights of its user: its kind and its present '
+    'state.';
+COMMENT ON FUNCTION carillon.prepare_again IS
+    'Internal: restores the prepared statements of the session, which no rollback does.';
+COMMENT ON FUNCTION carillon.watched_match IS
+    'Internal: the statement that deletes from a watched table (DELETE) or counts in it (SELECT).';
+COMMENT ON FUNCTION carillon.run_watched IS
+    'Internal: runs the statement of watched_match() as carillon_reaper, and returns its count.';
+COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes from a watched table the tokens of a batch of feedback.';
+COMMENT ON FUNCTION carillon.catch_up IS 'Internal: makes up for some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument: what it takes, and what it got.';
+COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
+COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns how many jobs they had.';
+COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: whether a failure can be sent again.';
+COMMENT ON FUNCTION carillon.kept_payloads IS
+    'Internal: the payloads that were kept for failed tokens of a message; of several for one token, the latest.';
+COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';
+COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: the apps that have failures.';
+COMMENT ON FUNCTION carillon.requeueable IS 'Internal: the failures of an app between two times that can be sent again.';
+COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: enqueues failures of an app again, and returns how many pushes.';
+COMMENT ON FUNCTION carillon.requeue_failures IS
+    'Enqueues failed pushes again, each once, as new messages: those of an app, for a reason, within an interval, of a message. '
+    'Without any of these, it enqueues all of them if everything is true, and otherwise raises an error with their number. '
+    'Returns the number of pushes; 0: none matches, or all were requeued before. Recorded in audit.';
+COMMENT ON FUNCTION carillon.failures_end IS
+    'Internal: the time of the last of the next depth failures of an app; null: there are fewer.';
+COMMENT ON FUNCTION carillon.failures_app IS
+    'Internal: the app whose failures are counted, requeued or dismissed, once the arguments are valid.';
+COMMENT ON FUNCTION carillon.count_failures IS
+    'Counts the failures of an app between two times that requeue_step or dismiss_step would take, among the first depth of '
+    'them; is_all: there are no more.';
+COMMENT ON FUNCTION carillon.requeue_step IS
+    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. '
+    'Returns their number, and the time to continue from; null: it is done. Recorded in audit.';
+COMMENT ON FUNCTION carillon.dismiss_step IS
+    'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
+    'requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
+COMMENT ON FUNCTION carillon.free_ids IS 'Internal: unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs other ids, because rows with theirs were inserted.';
+COMMENT ON FUNCTION carillon.place IS
+    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of stored and failed jobs.';
+COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
+COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
+COMMENT ON FUNCTION carillon.return_uncancelled IS
+    'Internal: returns jobs to the queue, except those that were cancelled; returns how many there were.';
+COMMENT ON FUNCTION carillon.search_depth IS 'Internal: how many of the newest rows of each app a search reads.';
+COMMENT ON FUNCTION carillon.search_reference IS
+    'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
+    'of each app, of each lane a third; with many apps it reads fewer of each, 4,000 together.';
+COMMENT ON FUNCTION carillon.search_token IS
+    'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
+    'of failures, feedback and the queue of each app say of it; with many apps it reads fewer of each. A push that was sent leaves '
+    'no trace of its token.';
+COMMENT ON FUNCTION carillon.unsettled IS 'Internal: why a claim was not there to be settled: before or lost.';
+COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: the last outcome of messages that have expired.';
+COMMENT ON FUNCTION carillon.unique_ids_of IS
+    'Internal: for each of the messages, the apns-unique-ids of its tokens as an object; null: none.';
+COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of some of it, once.';
+COMMENT ON FUNCTION carillon.shortened IS
+    'Internal: a text that is too long to be a token, shortened to its beginning and a hash.';
+COMMENT ON FUNCTION carillon.split_job IS
+    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns how many.';
+COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';
+COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
+COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
+COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: the alert of a Live Activity as JSON.';
+COMMENT ON FUNCTION carillon.check_activity IS
+    'Internal: the refusal of an argument that belongs to a Live Activity; null: all are valid.';
+COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues what starts, updates or ends Live Activities.';
+COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
+COMMENT ON FUNCTION carillon.quarantine_size IS
+    'Internal: how many pushes of jobs with this many lost claims may be in flight together.';
+COMMENT ON FUNCTION carillon.count_death IS 'Internal: the lost claims of a job after another worker has died with it.';
+COMMENT ON FUNCTION carillon.recover IS
+    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';
+COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from those without a row of workers.';
+COMMENT ON FUNCTION carillon.take_turn IS
+    'Internal: takes a turn for some pushes of an app, which are sent when it begins; returns the microseconds until then.';
+COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
+COMMENT ON FUNCTION carillon.clean_tokens IS
+    'Internal: the tokens of one call: checked, in lower case, each once, in the given order, and with its place there.';
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
+COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
+COMMENT ON FUNCTION carillon.usual_end IS 'Internal: when a token that is registered without an end expires.';
+COMMENT ON FUNCTION carillon.register_token IS
+    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
+    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours, and any other never.';
+COMMENT ON FUNCTION carillon.with_badges IS
+    'Internal: adds to the badges of tokens, and returns a payload for each with its own number.';
+COMMENT ON FUNCTION carillon.set_badge IS
+    'Sets the number that badge_add adds to, for a device token or for all tokens of an owner. Sends nothing. Returns the '
+    'number of registered tokens that were set.';
+COMMENT ON FUNCTION carillon.token_text IS
+    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';
+COMMENT ON FUNCTION carillon.unfit_to_watch IS
+    'Internal: why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens; null: it can.';
+COMMENT ON FUNCTION carillon.check_watched IS
+    'Internal: refuses a watched table from which the feedback pass cannot delete, and returns the type of app_column.';
+COMMENT ON FUNCTION carillon.watch_tokens IS
+    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
+    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from a table of yours.';
+COMMENT ON FUNCTION carillon.withdraw IS
+    'Internal: takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later.';
+-- views/pending.sql
+-- Every job that has not ended: ready, scheduled or in flight. For a retry, also when it is due and the outcome of the
+-- attempt before; without a status there was no answer.
+CREATE OR REPLACE VIEW carillon.pending AS
+SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
+    m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
+    NULL::timestamptz AS run_at, m.expires_at, NULL::bigint AS worker_id, NULL::timestamptz AS claimed_at,
+    m.last_status, m.last_reason
+FROM carillon.messages m LEFT JOIN carillon.apps a ON a.id = m.app_id
+UNION ALL
+SELECT 'scheduled', s.id, s.app_id, a.name, s.lane, cardinality(s.tokens), s.push_type,
+    s.priority, s.topic, s.collapse_id, s.reference, s.attempt, s.origin, s.broadcast_id, s.created_at,
+    s.run_at, s.expires_at, NULL, NULL, s.last_status, s.last_reason
+FROM carillon.scheduled s LEFT JOIN carillon.apps a ON a.id = s.app_id
+UNION ALL
+SELECT 'in flight', j.id, i.app_id, a.name, j.lane, cardinality(j.tokens), j.push_type,
+    j.priority, j.topic, j.collapse_id, j.reference, j.attempt, j.origin, j.broadcast_id, j.created_at,
+    NULL, j.expires_at, i.worker_id, i.claimed_at, j.last_status, j.last_reason
+FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j LEFT JOIN carillon.apps a ON a.id = i.app_id;
+COMMENT ON VIEW carillon.pending IS 'Every job that has not ended: ready, scheduled or in flight.';
+COMMENT ON COLUMN carillon.pending.state IS 'ready, scheduled or in flight';
+COMMENT ON COLUMN carillon.pending.id IS 'the id of the job';
+COMMENT ON COLUMN carillon.pending.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null: there is none';
+COMMENT ON COLUMN carillon.pending.lane IS '0 urgent, 1 normal, 2 bulk';
+COMMENT ON COLUMN carillon.pending.token_count IS 'how many of its pushes have not ended';
+COMMENT ON COLUMN carillon.pending.push_type IS 'apns-push-type';
+COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null: none';
+COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
+COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
+COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
+COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the job that it comes from';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message''s id, if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
+COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
+COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
+COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
+COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: the status of the attempt before; null: no answer';
+COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: the reason of the attempt before';
+
+-- views/held_apps.sql
+-- Apps that cannot send. A worker removes its own holds. A hold of another worker is over when pushes of the app were
+-- sent in a later minute.
+CREATE OR REPLACE VIEW carillon.held_apps AS
+SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
+WHERE NOT EXISTS (
+    SELECT FROM carillon.push_counts t
+    WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
+COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
+COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
+COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
+COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
+COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the app is tried again';
+
+-- views/app_status.sql
+-- A row for each app. The last minute is the running one and the one before.
+CREATE OR REPLACE VIEW carillon.app_status AS
+SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
+    carillon.queue_depth(a.id) AS depth,
+    coalesce(flying.jobs, 0) AS in_flight,
+    now() - oldest.created_at AS oldest_age,
+    coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
+    coalesce(counts.failed_last_minute, 0) AS failed_last_minute,
+    coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
+    coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
+    c.name AS credential,
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired'
+        WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
+        AS credential_status,
+    c.not_after AS credential_not_after,
+    c.last_error AS credential_error, a.feedback_error,
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
+FROM carillon.apps a
+LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+LEFT JOIN carillon.held_apps held ON held.app_id = a.id
+LEFT JOIN LATERAL (
+    SELECT sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
+        sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
+        sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
+        -- Of the newest, by the index: there may be millions.
+        CASE WHEN sum(t.failed) > 0 THEN (
+            SELECT latest.reason FROM (
+                SELECT f.reason FROM carillon.failures f
+                WHERE f.app_id = a.id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
+                ORDER BY f.failed_at DESC LIMIT 100) latest
+            GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1) END AS failure_reason
+    FROM carillon.push_counts t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
+    WHERE t.app_id = a.id AND t.minute > now() - interval '1 hour'
+) counts ON true
+LEFT JOIN (
+    SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
+) flying ON flying.app_id = a.id
+LEFT JOIN LATERAL (
+    -- The first of each lane, by the primary key.
+    SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
+        SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+        ORDER BY m.id LIMIT 1) first
+) oldest ON true;
+COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
+COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.app_status.app IS 'its name';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether it is paused: nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
+COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
+COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
+COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
+COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs in flight';
+COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
+COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the current and the previous minute';
+COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
+COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
+    'pushes sent in the last hour, without the last second of a worker that was killed';
+COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
+COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
+COMMENT ON COLUMN carillon.app_status.credential_status IS
+    'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
+COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
+COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
+COMMENT ON COLUMN carillon.app_status.hold_kind IS
+    'why it cannot send: connection, credential, provider_token, token_updates, setting or database';
+COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';
+COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
+COMMENT ON COLUMN carillon.app_status.failure_reason IS
+    'the most frequent reason of the latest 100 failures of the last hour';
+
+-- rights.sql
+-- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
+
+-- What an earlier release has granted, and the right of every role to execute a new function. Only of what belongs to the
+-- owner of the schema: the rest is not ours. Partitions have no rights of their own.
+DO $$
+DECLARE
+    roles CONSTANT text := 'carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator';
+    owner CONSTANT oid := (SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'carillon');
+BEGIN
+    EXECUTE (SELECT format('REVOKE ALL ON TABLE %s FROM %s, carillon_reaper', string_agg(c.oid::regclass::text, ', '), roles)
+        FROM pg_catalog.pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relowner = owner
+            AND c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition);
+    EXECUTE (SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, %s', string_agg(p.oid::regprocedure::text, ', '), roles)
+        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+            AND (p.proowner = owner OR p.proname = 'as_reaper'));
+END
+$$;
+
+GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
+TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
+
+-- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its
+-- messages. carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and
+-- functions that run as their owner call apps_of_caller().
+GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
+-- The columns that a message consists of. Functions that run as their owner write the others.
+GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+    created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.results, carillon.failures, carillon.channels TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.app_roles TO carillon_tenant;
+
+-- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
+GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
+    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
+TO carillon_worker;
+GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
+GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
+GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
+    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.push_counts,
+    carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
+TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
+GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
+TO carillon_worker;
+GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
+GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
+-- Content that another worker keeps at the same time is added to.
+GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
+GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
+-- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
+GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
+GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
+
+-- carillon_reader is for dashboards.
+GRANT SELECT ON carillon.audit TO carillon_reader;
+GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
+    remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens,
+    collapse_unknown, keep_unique_ids, created_at, updated_at)
+    ON carillon.apps TO carillon_reader;
+GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
+    carillon.workers, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+TO carillon_reader;
+GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
+
+-- Who may call which functions, all of a name. What no role may call is called by functions that run as their owner, or by the
+-- owner. Functions that carillon_operator calls record each change; it has no rights on tables.
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('GRANT EXECUTE ON ROUTINE %s TO %s', coalesce(p.oid::regprocedure::text, 'carillon.' || n.name), g.roles)
+        FROM (VALUES
+            ('carillon_app, carillon_tenant', '
+                enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
+                message_status message_parts broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
+                register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+            ('carillon_reader', '
+                queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                message_status message_parts failed_parts broadcast_progress
+                search_reference search_token token_text token_counts newest_activities'),
+            ('carillon_operator', '
+                pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
+                preview_message send_test enqueue_with_token'),
+            ('carillon_worker', '
+                app_id apps_of_caller refusal unknown_app own_path record_of_person queue_depth scheduled_depth
+                take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
+                job changed narrowed payloads_of keep_failed ending end_messages settle unsettled last_attempts unique_ids_of
+                settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
+                find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
+                release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
+                take_over gone_workers recover quarantine_size count_death
+                check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
+                run_watched reap_watched catch_up bad_token_is_dead dead_tokens reap_batch reap reap_all reapable
+                maintain maintain_step default_partition_rows
+                take_channels channel_made channel_failed channel_gone channels_refused channels_listed
+                request_channel record_channel channel remove_channel token_text')
+        ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '\s+') AS n(name)
+        LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
+
+-- The first partitions. Maintenance makes the others, and waits for locks that an upgrade should not hold.
+DO $$
+BEGIN
+    PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent)
+    WHERE NOT EXISTS (SELECT FROM carillon.partitions(t.parent) p WHERE p.lower_bound IS NOT NULL);
+END
+$$;
+
+-- Roles that were isolated before a migration down.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(true);
+    END IF;
+END
+$$;
+
+SET LOCAL check_function_bodies = on;
+DO $$
+DECLARE
+    routine record;
+    faults text[] := '{}';
+BEGIN
+    FOR routine IN
+        SELECT p.oid, p.oid::regprocedure::text AS name, l.lanname AS language
+        FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+            JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+        WHERE n.nspname = 'carillon' AND p.proowner = n.nspowner ORDER BY 2
+    LOOP
+        BEGIN
+            IF routine.language = 'sql' THEN
+                PERFORM pg_catalog.fmgr_sql_validator(routine.oid);
+            ELSIF routine.language = 'plpgsql' THEN
+                PERFORM pg_catalog.plpgsql_validator(routine.oid);
+            END IF;
+        EXCEPTION
+            WHEN others THEN
+                faults := faults || pg_catalog.format('%s: %s', routine.name, SQLERRM);
+        END;
+    END LOOP;
+    IF pg_catalog.cardinality(faults) > 0 THEN
+        RAISE invalid_function_definition USING MESSAGE = pg_catalog.array_to_string(faults, '; ');
+    END IF;
+END
+$$;
+DELETE FROM carillon.schema_routines;
+INSERT INTO carillon.schema_routines (file, release) VALUES
+    ('functions/api_tokens.sql', '0.1.0'),
+    ('functions/apps.sql', '0.1.0'),
+    ('functions/audit.sql', '0.1.0'),
+    ('functions/broadcast_progress.sql', '0.1.0'),
+    ('functions/cancel.sql', '0.1.0'),
+    ('functions/channels.sql', '0.1.0'),
+    ('functions/check_arguments.sql', '0.1.0'),
+    ('functions/dashboard.sql', '0.1.0'),
+    ('functions/dedupe.sql', '0.1.0'),
+    ('functions/draft.sql', '0.1.0'),
+    ('functions/end_messages.sql', '0.1.0'),
+    ('functions/enqueue.sql', '0.1.0'),
+    ('functions/fail_jobs.sql', '0.1.0'),
+    ('functions/find_cancelled.sql', '0.1.0'),
+    ('functions/find_messages.sql', '0.1.0'),
+    ('functions/isolation.sql', '0.1.0'),
+    ('functions/job.sql', '0.1.0'),
+    ('functions/json.sql', '0.1.0'),
+    ('functions/maintain.sql', '0.1.0'),
+    ('functions/message_of_json.sql', '0.1.0'),
+    ('functions/message_status.sql', '0.1.0'),
+    ('functions/open_breakers.sql', '0.1.0'),
+    ('functions/order_updates.sql', '0.1.0'),
+    ('functions/pace_devices.sql', '0.1.0'),
+    ('functions/partitions.sql', '0.1.0'),
+    ('functions/promote.sql', '0.1.0'),
+    ('functions/provider_token.sql', '0.1.0'),
+    ('functions/push_types.sql', '0.1.0'),
+    ('functions/reap.sql', '0.1.0'),
+    ('functions/reap_watched.sql', '0.1.0'),
+    ('functions/refusal.sql', '0.1.0'),
+    ('functions/release.sql', '0.1.0'),
+    ('functions/requeue.sql', '0.1.0'),
+    ('functions/requeue_step.sql', '0.1.0'),
+    ('functions/return_jobs.sql', '0.1.0'),
+    ('functions/search.sql', '0.1.0'),
+    ('functions/settle.sql', '0.1.0'),
+    ('functions/split.sql', '0.1.0'),
+    ('functions/submit.sql', '0.1.0'),
+    ('functions/submit_activity.sql', '0.1.0'),
+    ('functions/submit_publication.sql', '0.1.0'),
+    ('functions/take_over.sql', '0.1.0'),
+    ('functions/take_turn.sql', '0.1.0'),
+    ('functions/tokens.sql', '0.1.0'),
+    ('functions/watch_tokens.sql', '0.1.0'),
+    ('functions/withdraw.sql', '0.1.0'),
+    ('views/pending.sql', '0.1.0'),
+    ('views/held_apps.sql', '0.1.0'),
+    ('views/app_status.sql', '0.1.0'),
+    ('rights.sql', '0.1.0');
+
+COMMIT;
+
+UPDATE carillon.schema_migrations SET checksum = '5e128a4a09acdf49a514ad610056997b45d4f0408918f98401f23cc00fb63b7c' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '2bc79b16b8863979836c3ca85e7185fce87b70b5e27c8fe14ff88756625cd510' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = '954bad50b3135a774c076d993d59753ed07d8f9eb0b7513a19ad181019b78d5e' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '5f457bbf4066644c1af0a02dca09de29488f19a187aa897cf96a5fe0ecc94c88' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = '28b6c5df6f73cf014a4e1fe783281f0867b4bb3443335206b58bfd4bb695f9d2' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = '0a2604d1f8ac002605a6c2ab40aa653220e44863767a81f2fb60fb8dcceceec0' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = 'b20c6c7f4ac492fe58c665050ac5ff471afa2f7a0cdd0d7685573c1714824881' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = '011116398267b4cb8e460e7202fa5448ba3eea0d0f1446702af0d5ee44b8c2ad' WHERE version = '8';
+UPDATE carillon.schema_routines SET checksum = '2b875504ba58ff6b96675629356581d192bc92fd663c5e701e8e9b62b8d873a5' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '71699c2b1835034e8000ae52b0d4cee5dfdc93a0a41357151dff9041b5472902' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = 'bdbc8c52ec086dee9bda599fce3a14c859490ec4ce2a9f5822f9710bf2f8c8ae' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '532869ce167f81011ef07e59debc02ab354e4cec93bbf536825428072490763c' WHERE file = 'functions/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = '776b8404c4b07dd2979232bcf7f1317ae504453535ae74f637117c11005e8f23' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '6dec7c39bb82877c52f07fc26b2e3e93df685bdc8dd801f5ff0b23a29182408f' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'e284c47c705add402e8fd37d20e5e3fa5ab1543414d2915e781fcf4dd7919643' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '2e0a1f344926a918c481414f7d2861236d98efee19dd06cb71f7e8a79c1950aa' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '437be49f58f0c8a31b29fc1f078a24b4e0d7659ea4ea7342fc0e950dd16ee58e' WHERE file = 'functions/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = '4522bd2a67f1dc6e410d7dbcdb121ac112de166193b817deac5be83efc7dfd51' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '1ffab74e6a85bf486f8658a9e883b6dcc87ea9a1d07630b43399b6ae76da1e7d' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '4a49c9c29d6ef2a47edaf231721d9c7e0a9a19b6554ce8e87323b3c713f99ee9' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = '4b5dbd5fcd7babb49091cf64046304a92f7b8684c5a7cdde8f351e17859bc2e2' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'a11e1a0b6a57f8b7571fc7d072a2c8b72fdd14b114170fdd7970b37a24d04127' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '22c2a735132911d22af00c5f8af60c803f59e311ded811efbbf92ad766e01073' WHERE file = 'functions/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '1f6d4c7ec6b9ba464130bfb869128b074d4e4bd1622fc1a69e63574559b8431c' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '3b3d5507b81d30a52c4ae748c5122c6af62a5b479b37f4e7657a65e179f71814' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = 'bbeb2112e921a75a1492ef60c3197ba1259ac9a81775a3ffc31ffdc55c8e917a' WHERE file = 'functions/json.sql';
+UPDATE carillon.schema_routines SET checksum = 'b0f19dc1b28616b243668ae97e0233f3dfb68bdceb571228809a578f2de6a9de' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '99fe6a716cf32e586d55750ea8d88793b86dd5f4663ee7e7fb09d5044a27f2ca' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '8cc4dfcf7510812e7b23004fa35bf888478dd2a686b085b13b9027c1d900ae9c' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = 'bf5272e9c3840eeb8b17082e1426b26ef46ce0e2d9cbdc25cac3822901accf96' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '10ad67250c1bacf72cb6e1a594bc70c9ed13628dc0aef61bdc78f36fe5c8e289' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '639df9c84d20d13aa79650f322c875cccc42ba196b20f8d286aaf379b155e85d' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = 'd699b7c3023c318466c2fa7198a60140f27cd1f27954b653acee05ae10d6f636' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '0309dda11e0e946edc0a76130d3a3d7fff4d372bb9296543ed81aadd2904c46f' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '4f23439163d757179e6304c214b27975441860120158478fa53d919f73ee7db6' WHERE file = 'functions/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = '4abf7dd12d02de32a5ac286b5035123cc42de400f823ca578fc510d7ebb193c5' WHERE file = 'functions/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = '3ef260b7a95e3b920932ccb8f6816300724dac692cad73cd7f0569c3f4a6f066' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'c899fe6dc480c43213d670a725393f2c0099f3d883464a7a43dec9889727b265' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '002da46e80b59ed9313b54f6fbd4e308636271244b5a9eb3f1cfbe9ea0cd19ed' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = 'ff2ef7d7a49482c1edc2ea7045c7ee8843014051831029e79e006081ecacce26' WHERE file = 'functions/release.sql';
+UPDATE carillon.schema_routines SET checksum = 'b998573f1d01eace4a78ad69007cf6a3836f816c70a42ad4b0b4cdcb8bb2e402' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '233ed3d2dc737728264c5bde9ab5dddcee016add7bb3d5c8868011751d17a58d' WHERE file = 'functions/requeue_step.sql';
+UPDATE carillon.schema_routines SET checksum = '8c460c124b947507843d4d74b5450055015bfa86119a5baad29031f05c860f0c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '4388b93340c3fb9b7266c333d0534d02bb647f1604a205038346701ae1da8927' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = '2410701b1bb0b6388b5547b07b9afecdcf79c081c1ad44864ad473455423b120' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb0f449035198df1f202e489c77e824c5c3e3d890df871449155d045a95ae372' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'c679ed6ff91d37eb8b266c4439ce6faae74239ebd8226ad5caeb67e682dd3d33' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = 'dbe5be06731fef0880d455c3c6811df3a9c6262831cd89fd3e68dee7b90b8930' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'f61998851422b44060bbe64befca98d1e4cc0c96f09353124d49faf4ae3540ba' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = 'c436445b54e3766048fe420cba8027dd28327fb623cc7250bd5a6d5adad0986a' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'd9a4d1c14053189c16a8b2e7b3fecdc3288db8b987787fba671d59005869f6f2' WHERE file = 'functions/take_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'b41ce8282deb0bb77ad92947e58ab462b403126a4dec85c53016ac603478ece5' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'fef660f12ff909d30588893377839bcaabc1e3e28d94e91faf13c63cc1a94c01' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '3e9f9c657535a2e0b4e3ffca424fc386c4b1d289b716d863a4f5aedf35c66845' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = '6e56d6fec09b5a85e3cd74cff7c29da904abe98acd7b3fd6f6413824af987653' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '754300965f671dae8e35e76b774c8d8cfa2b06e4f42cdddea073c73a003e4886' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '514660c61fa8089ae482e3d60c4942ee0711ac9942c25b1c40221a1388b2c305' WHERE file = 'views/held_apps.sql';
+UPDATE carillon.schema_routines SET checksum = '9f1a0f57e4d7869a1092309da8c83a4e8882bdf46e3ef998aeddfd99b42ad196' WHERE file = 'views/pending.sql';
+
+INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
+INSERT INTO carillon.apps (name, topic, certificate_id)
+SELECT a.name, 'com.example.' || a.name, c.id FROM carillon.certificates c, unnest('{demo,other}'::text[]) AS a (name);
+SELECT carillon.register_token('demo', repeat('aa', 32));
+SELECT carillon.enqueue('demo', ARRAY[repeat('aa', 32), repeat('ab', 32)], 'ready', reference => 'ready');
+SELECT carillon.enqueue('demo', ARRAY[repeat('aa', 32)], 'later', run_at => now() + interval '1 day', dedupe_key => 'later');
+SELECT carillon.broadcast('demo', 'to all');
+SELECT carillon.update_activity('demo', ARRAY[repeat('ac', 32)], content_state => '{"score": 1}'::jsonb);
+SELECT carillon.request_channel('demo', reference => 'final', policy => 1);
+SELECT carillon.make_api_token('demo', 'shop');
+INSERT INTO carillon.workers (name, lease_until) VALUES ('host:1', now());
+INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+SELECT w.id, a.id, ARRAY[carillon.job(id => 1000, lane => 1::smallint, tokens => '{aa,ab}', payload => '{"aps":{}}')]
+FROM carillon.workers w, carillon.apps a WHERE a.name = 'demo';
+INSERT INTO carillon.results (message_id, app_id, sent) SELECT 1001, a.id, 2 FROM carillon.apps a WHERE a.name = 'demo';
+INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+SELECT 1002, a.id, 'ab', 410, 'Unregistered' FROM carillon.apps a WHERE a.name = 'demo';
+INSERT INTO carillon.unfinished (app_id, message_id, remaining) SELECT a.id, 1000, 2 FROM carillon.apps a WHERE a.name = 'demo';
+INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT a.id, 'ad', now() FROM carillon.apps a WHERE a.name = 'demo';
+INSERT INTO carillon.holds (app_id, kind, reason) SELECT a.id, 'connection', 'refused' FROM carillon.apps a WHERE a.name = 'other';
