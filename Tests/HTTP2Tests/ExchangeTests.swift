@@ -1,5 +1,5 @@
-import CarillonIO
 import CarillonHTTP2
+import CarillonIO
 import TestSupport
 import Testing
 

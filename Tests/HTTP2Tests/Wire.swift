@@ -1,5 +1,5 @@
-import CarillonIO
 import CarillonHTTP2
+import CarillonIO
 import Testing
 
 /// A client session, with what a test wants to know of it gathered: how every tag ended.

@@ -33,7 +33,10 @@ final class GatewayAnswer: Sendable {
     }
 
     static let accepted = GatewayAnswer(status: 200)
-    static let connectionReset = GatewayAnswer(status: nil, detail: "The connection was reset, as --reset-after asks for.")
+    static let connectionReset = GatewayAnswer(
+        status: nil,
+        detail: "The connection was reset, as --reset-after asks for."
+    )
     static let clientGone = GatewayAnswer(status: nil, detail: "The client reset the stream before it was answered.")
 
     convenience init(_ refusal: Refusal) {

@@ -295,7 +295,8 @@ final class SimulatorConnection {
 
     // MARK: Recording
 
-    private func facts(of request: Request, _ now: Int64, _ answer: GatewayAnswer?, _ detail: String?) -> LogLine.Facts {
+    private func facts(of request: Request, _ now: Int64, _ answer: GatewayAnswer?, _ detail: String?) -> LogLine.Facts
+    {
         var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
         (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
         facts.onlyTopic = state.credential.onlyTopic

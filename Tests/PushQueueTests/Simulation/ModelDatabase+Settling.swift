@@ -1,8 +1,8 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-@testable import CarillonPushQueue
 
+@testable import CarillonPushQueue
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
