@@ -111,9 +111,9 @@ struct Dashboard: Sendable {
                 } catch is PageError {
                     return nil
                 } catch {
-                    let trouble = Explanation(error)
-                    configuration.observer(.pageFailed(request, trouble))
-                    return LivePage(TroubleView(explaining: trouble), viewer)
+                    let explanation = Explanation(error)
+                    configuration.observer(.pageFailed(request, explanation))
+                    return LivePage(ErrorView(explaining: explanation), viewer)
                 }
             }
             return nil
@@ -145,7 +145,7 @@ struct Dashboard: Sendable {
             case .page(let view): return answer(view, to: request, viewer)
             case .refused(let view, let error):
                 return request.wantsJSON
-                    ? TroubleView(error).document.response : page(view, for: request, viewer, status: error.status)
+                    ? ErrorView(error).document.response : page(view, for: request, viewer, status: error.status)
             case .done(let link, let notice):
                 if request.wantsJSON {
                     let done: JSONValue = ["done": notice.kind.rawValue, "count": notice.count, "see": link.text]
@@ -154,20 +154,20 @@ struct Dashboard: Sendable {
                 return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
             }
         } catch let error as PageError {
-            return answer(TroubleView(error), to: request, viewer)
+            return answer(ErrorView(error), to: request, viewer)
         } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
-            let trouble = TroubleView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
-            return answer(trouble, to: request, viewer)
+            let view = ErrorView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
+            return answer(view, to: request, viewer)
         } catch {
-            let trouble = Explanation(error)
+            let explanation = Explanation(error)
             let isReading = request.method != "POST"
-            configuration.observer(isReading ? .pageFailed(request, trouble) : .changeFailed(request, trouble))
-            return answer(TroubleView(explaining: trouble, isReading: isReading), to: request, viewer)
+            configuration.observer(isReading ? .pageFailed(request, explanation) : .changeFailed(request, explanation))
+            return answer(ErrorView(explaining: explanation, isReading: isReading), to: request, viewer)
         }
     }
 
-    private func answer(_ trouble: TroubleView, to request: Request, _ viewer: Viewer) -> Response {
-        request.wantsJSON ? trouble.document.response : page(trouble, for: request, viewer, status: trouble.status)
+    private func answer(_ view: ErrorView, to request: Request, _ viewer: Viewer) -> Response {
+        request.wantsJSON ? view.document.response : page(view, for: request, viewer, status: view.status)
     }
 
     private func answer(_ view: any PageView, to request: Request, _ viewer: Viewer) -> Response {

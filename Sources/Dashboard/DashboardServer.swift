@@ -54,7 +54,7 @@ package struct DashboardServer: Sendable {
         let place = dashboards.map(\.place).first { request.path.hasPrefix($0.path("/") + "/") }
         let error = PageError.notFound(refusal.detail, hint: "The menu leads to the pages.")
         return Link.$base.withValue(place?.base ?? []) {
-            page(TroubleView(error), viewer, place: place ?? (hasList ? .list : .only), status: refusal.status)
+            page(ErrorView(error), viewer, place: place ?? (hasList ? .list : .only), status: refusal.status)
         }
     }
 

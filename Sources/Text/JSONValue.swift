@@ -55,10 +55,6 @@ package enum JSONValue: Sendable {
     }
 }
 
-package protocol JSONConvertible {
-    var json: JSONValue { get }
-}
-
 extension JSONValue: JSONConvertible, ExpressibleByDictionaryLiteral {
     package var json: JSONValue { self }
 
@@ -68,13 +64,19 @@ extension JSONValue: JSONConvertible, ExpressibleByDictionaryLiteral {
 }
 
 extension Bool: JSONConvertible { package var json: JSONValue { .bool(self) } }
+
 extension Double: JSONConvertible { package var json: JSONValue { .double(self) } }
+
 extension String: JSONConvertible { package var json: JSONValue { .string(self) } }
-extension JSONConvertible where Self: BinaryInteger { package var json: JSONValue { .int(Int64(self)) } }
+
 extension Int: JSONConvertible {}
+
 extension Int16: JSONConvertible {}
+
 extension Int32: JSONConvertible {}
+
 extension Int64: JSONConvertible {}
+
 extension UInt16: JSONConvertible {}
 
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {

@@ -120,13 +120,13 @@ struct MessagePost: Sendable {
                 )
             }
         }
-        let trouble = Explanation(error)
-        observer(.postFailed(request, trouble))
+        let explanation = Explanation(error)
+        observer(.postFailed(request, explanation))
         let redactor = Redactor()
         return Problem(
             status: 503,
-            detail: redactor.clean(trouble.sentence),
-            hint: trouble.lacksRights
+            detail: redactor.clean(explanation.sentence),
+            hint: explanation.lacksRights
                 ? "POST /messages takes the role carillon_operator: GRANT it TO the login of 'carillon web'."
                 : "Send the request again with the same Idempotency-Key."
         )

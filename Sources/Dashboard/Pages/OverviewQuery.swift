@@ -10,14 +10,14 @@ struct OverviewQuery {
         async let workers = WorkerRecord.all(most: WorkerRow.most, from: database)
         async let minutes = ActivityBucket.read(app: nil, .hour, from: database)
         async let day = span == .day ? ActivityBucket.read(app: nil, .day, from: database) : nil
-        async let upkeep = Upkeep(from: database)
+        async let maintenance = MaintenanceFindings(from: database)
         async let latency = Latency(from: database)
         return OverviewView(
             apps: try await apps,
             workers: try await workers,
             minutes: try await minutes,
             day: try await day,
-            upkeep: try await upkeep,
+            maintenance: try await maintenance,
             latency: try await latency
         )
     }

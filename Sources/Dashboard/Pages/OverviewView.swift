@@ -23,7 +23,7 @@ struct OverviewView: PageView {
         workers: [WorkerRecord],
         minutes: [ActivityBucket],
         day: [ActivityBucket]? = nil,
-        upkeep: Upkeep,
+        maintenance: MaintenanceFindings,
         latency: Latency
     ) {
         self.latency = latency
@@ -31,7 +31,7 @@ struct OverviewView: PageView {
         self.workers = workers
         self.minutes = minutes
         self.day = day
-        problems = ProblemRules.problems(apps: apps, workers: workers, upkeep: upkeep)
+        problems = ProblemRules.problems(apps: apps, workers: workers, maintenance: maintenance)
     }
 
     var title: String { "Overview" }

@@ -57,7 +57,7 @@ import Testing
             let audit = try await scene.finish()
             #expect(audit.outcomes.failures.isEmpty)
             #expect(scene.record.requests == pushes * (times + 1))
-            #expect(worker.lines(containing: "next_try_in").isEmpty, "it is no trouble of the app's")
+            #expect(worker.lines(containing: "next_try_in").isEmpty, "it is no fault of the app's")
         }
     }
 

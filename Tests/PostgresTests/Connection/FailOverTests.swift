@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 @Suite struct `Of several hosts` {
-    /// - Parameter patience: for each host; long enough for one that answers on a busy machine.
-    private static func processes(_ hosts: String, patience: Duration = .seconds(20)) async throws -> Int {
+    /// - Parameter wait: for each host; long enough for one that answers on a busy machine.
+    private static func processes(_ hosts: String, wait: Duration = .seconds(20)) async throws -> Int {
         let connection = try await PostgresConnection.connect(
             hosts,
             on: TestLoop.shared,
             application: "test",
             to: .writable,
-            timeout: patience
+            timeout: wait
         )
         let number = try await connection.number("SELECT 1")
         await connection.close()
@@ -33,7 +33,7 @@ import Testing
     @Test func `the second is taken when the first is silent`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
-        #expect(try await Self.processes(Self.url(after: listener.port), patience: .seconds(2)) == 1)
+        #expect(try await Self.processes(Self.url(after: listener.port), wait: .seconds(2)) == 1)
     }
 
     @Test func `one that accepts writes is used, and left when it stops accepting them`() async throws {

@@ -17,7 +17,7 @@ actor TestClient {
         var isSurelyUnprocessed = false
     }
 
-    private static let patience = Duration.seconds(30)
+    private static let limit = Duration.seconds(30)
 
     private let loop: EventLoop
     private var stream: TLSStream
@@ -48,8 +48,8 @@ actor TestClient {
             host: "localhost",
             port: port ?? simulator.port,
             context: context,
-            connectTimeout: patience,
-            handshakeTimeout: patience,
+            connectTimeout: limit,
+            handshakeTimeout: limit,
             on: loop
         )
         let client = try TestClient(stream, keeping: fields, loop)
@@ -124,7 +124,7 @@ actor TestClient {
         try await flush()
         if isClosed { return }
         if try read() { return try await flush() }
-        let deadline = MonotonicInstant.now + Self.patience
+        let deadline = MonotonicInstant.now + Self.limit
         let descriptor = stream.descriptor
         _ = try await loop.readiness(of: descriptor, for: .read, until: deadline, doing: "waiting for the simulator")
     }
@@ -143,7 +143,7 @@ actor TestClient {
             switch result {
             case .bytes(let count): written += count
             default:
-                let deadline = MonotonicInstant.now + Self.patience
+                let deadline = MonotonicInstant.now + Self.limit
                 let descriptor = stream.descriptor
                 _ = try await loop.readiness(of: descriptor, for: .write, until: deadline, doing: "writing")
             }

@@ -37,11 +37,11 @@ private struct StatusWatch {
                 return
             } catch {
                 // A server that restarts comes back. One that was never reached is an error.
-                let trouble = CommandError(explaining: error)
-                guard hasShown, isWatching, trouble.status == .unavailable || trouble.status == .tryAgain,
+                let failure = CommandError(explaining: error)
+                guard hasShown, isWatching, failure.status == .unavailable || failure.status == .tryAgain,
                     !Task.isCancelled
                 else { throw error }
-                invocation.console.note("\(trouble.sentence) Trying again.")
+                invocation.console.note("\(failure.sentence) Trying again.")
                 guard await rest() else { return }
             }
         }

@@ -305,8 +305,8 @@ import Testing
             let cut = "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = '\(login)'"
             #expect(try await shop.database.number(cut) >= 1)
             try await loop.eventually("the connection is lost") { await client.get("/apps").status == "503" }
-            let trouble = await client.get("/")
-            #expect(trouble.body.contains("There is nothing to show") && trouble.body.contains("data-every=\"5\""))
+            let page = await client.get("/")
+            #expect(page.body.contains("There is nothing to show") && page.body.contains("data-every=\"5\""))
             let json = await client.get("/", json: true)
             #expect(json.status == "503" && json.body.contains("\"detail\":\"") && !json.body.contains("user="))
             try await shop.database.run("ALTER ROLE \(login) LOGIN")

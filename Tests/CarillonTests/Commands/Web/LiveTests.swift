@@ -50,11 +50,11 @@ import Testing
                     async let answer = TestClient.exchange(port, Self.stream("/apps", port)) { bytes in
                         let text = String(decoding: bytes, as: UTF8.self)
                         if text.contains("/apps/shop") { begun.raise() }
-                        guard let trouble = text.firstRange(of: "There is nothing to show") else {
+                        guard let sentence = text.firstRange(of: "There is nothing to show") else {
                             return over.isRaised
                         }
                         away.raise()
-                        return over.isRaised || text[trouble.upperBound...].contains("/apps/shop")
+                        return over.isRaised || text[sentence.upperBound...].contains("/apps/shop")
                     }
                     do {
                         try await loop.eventually("the stream begins", within: .seconds(40)) { begun.isRaised }

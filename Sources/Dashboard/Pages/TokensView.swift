@@ -3,47 +3,6 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The registered tokens, and those that Apple reported dead.
-struct TokensQuery {
-    private static let counts = Statement(
-        "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens, c.is_estimate FROM carillon.token_counts() AS c"
-    )
-    private static let days = Statement(
-        "web_feedback_days",
-        """
-        SELECT f.app, to_char(f.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reports,
-            count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
-        FROM (
-            SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
-            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
-                SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
-                ORDER BY f.id DESC \(LookDepth.limit("$1"))) f) f
-        WHERE f.seen_at > now() - interval '14 days'
-        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT 100
-        """
-    )
-    private static let passes = Statement(
-        "web_feedback_passes",
-        """
-        SELECT s.next_run, extract(epoch FROM s.every)::int8 AS every, (
-            SELECT f.handled_at FROM carillon.feedback f WHERE f.handled_at IS NOT NULL ORDER BY f.handled_at DESC LIMIT 1)
-            AS last_handled
-        FROM carillon.feedback_schedule() AS s
-        """
-    )
-
-    let database: WebDatabase
-
-    func run() async throws -> TokensView {
-        async let counts: [TokensView.Count] = database.values(of: Self.counts)
-        let depth = try await LookDepth.read(for: nil, from: database)
-        async let days: [TokensView.Day] = database.values(of: Self.days, Parameters(depth))
-        async let passes: [TokensView.Passes] = database.values(of: Self.passes)
-        return TokensView(counts: try await counts, days: try await days, depth: depth, passes: try await passes.first)
-    }
-}
-
 struct TokensView: PageView {
     struct Count: RowReadable, JSONConvertible {
         let app: String

@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 
 /// What can go wrong around the queue: maintenance, history outside its partitions, and transactions that hold back vacuum.
-struct Upkeep: Sendable {
+struct MaintenanceFindings: Sendable {
     /// Without pg_read_all_stats only the sessions of the same login are seen.
     private static let transaction = Statement(
         "web_oldest_transaction",

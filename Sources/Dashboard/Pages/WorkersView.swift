@@ -3,20 +3,10 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-struct WorkersQuery {
-    let database: WebDatabase
-
-    func run() async throws -> WorkersView {
-        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
-        async let upkeep = Upkeep(from: database)
-        return WorkersView(workers: try await workers, upkeep: try await upkeep)
-    }
-}
-
 /// The fleet, and what it does besides sending.
 struct WorkersView: PageView {
     let workers: [WorkerRow]
-    let upkeep: Upkeep
+    let maintenance: MaintenanceFindings
 
     var title: String { "Workers" }
     var section: PageSection { .workers }
@@ -45,24 +35,24 @@ struct WorkersView: PageView {
         }
         HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
-            if upkeep.failing.isEmpty, upkeep.spills.isEmpty {
+            if maintenance.failing.isEmpty, maintenance.spills.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
             }
-            for failing in upkeep.failing {
+            for failing in maintenance.failing {
                 HTML(.li) {
                     StateMark.bad.html("'\(failing.step)' fails")
                     " "
                     HTML(.span, .class("note")) { failing.lastError ?? "" }
                 }
             }
-            for spill in upkeep.spills {
+            for spill in maintenance.spills {
                 HTML(.li) {
                     StateMark.attention.html(
                         "\(Int(spill.rows).grouped) rows in the default partition of \(spill.table)"
                     )
                 }
             }
-            if let age = upkeep.oldestTransaction {
+            if let age = maintenance.oldestTransaction {
                 HTML(.li) {
                     (age >= ProblemRules.longTransaction ? StateMark.attention : .quiet)
                         .html("The oldest transaction that this login sees is open for \(Quantity.age(age))")
@@ -74,9 +64,9 @@ struct WorkersView: PageView {
     var json: JSONValue {
         [
             "workers": workers,
-            "maintenance_failing": upkeep.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
-            "default_partition_rows": upkeep.spills.map { ["table": $0.table, "rows": $0.rows] as JSONValue },
-            "oldest_transaction_seconds": upkeep.oldestTransaction,
+            "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
+            "default_partition_rows": maintenance.spills.map { ["table": $0.table, "rows": $0.rows] as JSONValue },
+            "oldest_transaction_seconds": maintenance.oldestTransaction,
         ]
     }
 }

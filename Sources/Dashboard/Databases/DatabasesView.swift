@@ -2,33 +2,6 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The state of each of several databases, read at the same time.
-struct DatabasesQuery {
-    let dashboards: [Dashboard]
-    let request: Request
-
-    func run() async -> DatabasesView {
-        let states = await withTaskGroup(of: (Int, DatabasesView.State).self) { group in
-            for (place, dashboard) in dashboards.enumerated() {
-                group.addTask { (place, await state(of: dashboard)) }
-            }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
-        }
-        return DatabasesView(states: states)
-    }
-
-    private func state(of dashboard: Dashboard) async -> DatabasesView.State {
-        guard case .one(let name) = dashboard.place else { preconditionFailure("one database has no list") }
-        do {
-            return .init(name: name, overview: .success(try await OverviewQuery(database: dashboard.database).run()))
-        } catch {
-            let trouble = Explanation(error)
-            dashboard.configuration.observer(.pageFailed(request, trouble))
-            return .init(name: name, overview: .failure(TroubleView(explaining: trouble)))
-        }
-    }
-}
-
 /// Several databases side by side.
 struct DatabasesView: PageView {
     struct State: Sendable, JSONConvertible {
@@ -47,12 +20,12 @@ struct DatabasesView: PageView {
 
     enum Outcome: Sendable {
         case success(OverviewView)
-        case failure(TroubleView)
+        case failure(ErrorView)
 
         var overview: OverviewView? { if case .success(let view) = self { view } else { nil } }
 
         /// Why nothing could be read.
-        var error: String? { if case .failure(let trouble) = self { trouble.sentence } else { nil } }
+        var error: String? { if case .failure(let view) = self { view.sentence } else { nil } }
 
         var mark: StateMark {
             guard let overview else { return .bad }

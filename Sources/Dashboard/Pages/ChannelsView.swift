@@ -3,38 +3,6 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-struct ChannelsQuery {
-    static let count = 100
-
-    /// Of each app the first by reference, $1 at most, and of these first what is not in order.
-    private static let statement = Statement(
-        "web_channels",
-        """
-        SELECT \(ChannelRecord.columns)
-        FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(LookDepth.limit("$1"))) c
-        ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
-        """
-    )
-    private static let unknown = Statement(
-        "web_unknown_channels",
-        """
-        SELECT a.name AS app, s.channel_id, s.is_ours, s.first_seen_at
-        FROM (SELECT * FROM carillon.unknown_channels s ORDER BY s.app_id, s.channel_id LIMIT \(count)) s
-        JOIN carillon.apps a ON a.id = s.app_id
-        """
-    )
-
-    let database: WebDatabase
-
-    func run() async throws -> ChannelsView {
-        let depth = try await LookDepth.read(for: nil, from: database)
-        async let channels: [ChannelRecord] = database.values(of: Self.statement, Parameters(depth))
-        async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
-        return ChannelsView(channels: try await channels, unknown: try await unknown)
-    }
-}
-
 /// The channels that Live Activities follow.
 struct ChannelsView: PageView {
     struct Unknown: RowReadable, JSONConvertible {
@@ -92,22 +60,4 @@ struct ChannelsView: PageView {
     }
 
     var json: JSONValue { ["channels": channels.map(\.pageJSON), "unknown": unknown] }
-}
-
-extension ChannelRecord {
-    fileprivate var mark: StateMark {
-        switch state {
-        case "ready": .good
-        case "failed", "missing": .bad
-        default: .attention
-        }
-    }
-
-    /// The list of the command calls the error 'last_error'.
-    fileprivate var pageJSON: JSONValue {
-        [
-            "app": app, "reference": reference, "policy": policy, "channel_id": id, "state": state, "error": error,
-            "requested_at": requestedAt, "created_at": createdAt,
-        ]
-    }
 }

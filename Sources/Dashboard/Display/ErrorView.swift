@@ -3,7 +3,7 @@ import CarillonText
 import CarillonWeb
 
 /// Why there is nothing to show.
-struct TroubleView: PageView {
+struct ErrorView: PageView {
     let status: Int
     let sentence: String
     let hint: String?
@@ -39,7 +39,7 @@ struct TroubleView: PageView {
     var refreshInterval: Int? { isPassing ? 5 : nil }
 
     var content: HTML {
-        HTML(.section, .class("trouble"), Attribute(.role, "alert")) {
+        HTML(.section, .class("error"), Attribute(.role, "alert")) {
             HTML(.h2) { sentence }
             if let hint { HTML(.p) { hint } }
             if isPassing { HTML(.p, .class("note")) { "This page tries again every few seconds." } }

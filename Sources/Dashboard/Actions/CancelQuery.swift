@@ -1,0 +1,19 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// What would be cancelled, so that a person can confirm it.
+struct CancelQuery {
+    private let query: MessageQuery
+
+    init(database: WebDatabase, _ request: Request) throws {
+        query = try MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), request)
+    }
+
+    func run() async throws -> any PageView {
+        let messages = try await query.messages()
+        if messages.count > 1 { return MessageChoiceView(id: query.id, apps: messages.map(\.app)) }
+        return CancelView(message: messages[0])
+    }
+}

@@ -1,0 +1,65 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Counts what would be done, so that a person can confirm it.
+struct FailureActionQuery {
+    private static let count = Statement(
+        "web_count_failures",
+        """
+        SELECT c.pushes, c.is_all FROM carillon.count_failures($1, $2, \(FailureAction.instant(3)), \(FailureAction.instant(4)),
+            reason => $5, include_unknown => $6, depth => 2000) AS c
+        """
+    )
+    private static let now = Statement("web_now", "SELECT now() AS now")
+
+    let deed: FailureSelection.Deed
+    let database: WebDatabase
+    let request: Request
+    let viewer: Viewer
+
+    init(_ deed: FailureSelection.Deed, _ database: WebDatabase, _ request: Request, _ viewer: Viewer) {
+        self.deed = deed
+        self.database = database
+        self.request = request
+        self.viewer = viewer
+    }
+
+    func run() async throws -> FailureActionView {
+        guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
+        guard let app = request.parameter("app"), !app.isEmpty else {
+            throw PageError.badRequest("Choose the app whose failures you mean.")
+        }
+        guard let window = FailureWindow(rawValue: request.parameter("since") ?? FailureWindow.day.rawValue) else {
+            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
+        }
+        let now = try await database.query(Self.now, Parameters()) { rows in try rows.timestamp(0, "now") }
+        let selection = FailureSelection(
+            deed: deed,
+            app: app,
+            reason: request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 },
+            includesUnknown: request.parameter("include_unknown") != nil,
+            after: now - Int64(window.seconds * 1_000_000),
+            until: now
+        )
+        let parameters = Parameters(
+            app,
+            deed.rawValue,
+            selection.after,
+            selection.until,
+            selection.reason,
+            selection.includesUnknown
+        )
+        do {
+            // It reads only, but with the rights of an operator.
+            let found = try await database.change(Self.count, parameters) { rows in
+                FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
+            }
+            return FailureActionView(selection: selection, found: found, soFar: 0)
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw PageError.notFound("There is no app \(app).", hint: error.hint?.asSentence)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Something that is done with many failures of an app, between two times.
+struct FailureSelection: Sendable {
+    enum Deed: String, Sendable {
+        case requeue, dismiss
+
+        var verb: String { self == .requeue ? "Requeue" : "Dismiss" }
+        var notice: Notice.Kind { self == .requeue ? .requeued : .dismissed }
+    }
+
+    let deed: Deed
+    let app: String
+    let reason: String?
+    let includesUnknown: Bool
+    /// Microseconds since 1970; the first is not part of it.
+    var after: Int64
+    let until: Int64
+
+    var link: Link { Link("failures", deed.rawValue) }
+    var listLink: Link { Link("failures", query: ["app": app, "reason": reason]) }
+
+    var text: String {
+        "of \(app) that failed\(reason.map { " as \($0)" } ?? "") after \(Moment(after).readable), until "
+            + Moment(until).readable
+    }
+}

@@ -1,0 +1,70 @@
+import ApplePush
+import CarillonPostgres
+import CarillonText
+import CarillonWeb
+
+/// Shows a test push as it would go out, or enqueues it.
+struct TestPushAction {
+    private static let preview = Statement(
+        "web_preview",
+        """
+        SELECT p.payload, p.bytes, p.most_bytes, p.push_type, p.priority, p.topic
+        FROM carillon.preview_message($1, $2::jsonb) AS p
+        """
+    )
+    private static let send = Statement(
+        "web_send_test",
+        "SELECT s.id, s.is_new FROM carillon.send_test($1, $2::jsonb, actor => $3, key => $4) AS s"
+    )
+
+    let database: WebDatabase
+
+    init(_ database: WebDatabase) { self.database = database }
+
+    func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
+        let push = TestPush(form)
+        guard let app = push.app else { throw PageError.badRequest("Choose the app.") }
+        do {
+            if form.isOn("send") {
+                let parameters = Parameters(app, push.body.text, viewer.name, push.key)
+                return try await database.change(Self.send, parameters) { rows in
+                    let link = Link("messages", String(try rows.int64(0, "id")), query: ["app": app])
+                    return .done(link, Notice(try rows.bool(0, "is_new") ? .sent : .sentBefore))
+                }
+            }
+            let parameters = Parameters(app, push.body.text)
+            let preview = try await database.change(Self.preview, parameters) { rows in
+                try TestPushView.Preview(rows, 0)
+            }
+            return .page(try await view(push, preview, nil))
+        } catch let error as PostgresError where Self.isRefusal(error) {
+            let refusal = Self.refusal(error)
+            return .refused(try await view(push, nil, refusal.text), refusal)
+        }
+    }
+
+    private static func refusal(_ error: PostgresError) -> PageError {
+        error.sqlState == SQLState.duplicateObject
+            ? PageError(
+                status: 422,
+                sentence: "This form was sent before with other values.",
+                hint: "Look at them, and send it again."
+            )
+            : PageError.badRequest(error.message.asSentence, hint: error.hint?.asSentence)
+    }
+
+    private static func isRefusal(_ error: PostgresError) -> Bool {
+        let state = error.sqlState ?? ""
+        return state.hasPrefix("22") || SQLState.badArgument.contains(state)
+            || [SQLState.undefinedObject, SQLState.duplicateObject].contains(state)
+    }
+
+    private func view(
+        _ push: TestPush,
+        _ preview: TestPushView.Preview?,
+        _ complaint: String?
+    ) async throws -> TestPushView {
+        let apps = try await TestPushQuery(database: database).apps()
+        return TestPushView(push: push, apps: apps, preview: preview, complaint: complaint)
+    }
+}

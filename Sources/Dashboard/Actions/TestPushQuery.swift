@@ -1,0 +1,23 @@
+import ApplePush
+import CarillonPostgres
+import CarillonText
+import CarillonWeb
+
+struct TestPushQuery {
+    private static let names = Statement(
+        "web_app_names",
+        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 500"
+    )
+
+    let database: WebDatabase
+
+    func run(_ request: Request) async throws -> TestPushView {
+        TestPushView(push: TestPush(request), apps: try await apps())
+    }
+
+    func apps() async throws -> [String] {
+        try await database.query(Self.names, Parameters()) { rows in
+            try rows.indices.map { try rows.string($0, "name") }
+        }
+    }
+}

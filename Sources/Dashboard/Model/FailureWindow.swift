@@ -1,0 +1,26 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+
+/// How far back a page of failures looks.
+enum FailureWindow: String, CaseIterable, Sendable {
+    case hour = "1h"
+    case day = "1d"
+    case week = "7d"
+
+    var seconds: Double {
+        switch self {
+        case .hour: 3_600
+        case .day: 86_400
+        case .week: 7 * 86_400
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .hour: "the last hour"
+        case .day: "the last day"
+        case .week: "the last 7 days"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+struct BroadcastRow: RowReadable, JSONConvertible {
+    let id: Int64
+    let app: String
+    let reference: String?
+    let tokens: Int64
+    let createdAt: Moment
+    let cancelledAt: Moment?
+    let sent: Int64
+    let failed: Int64
+    let expired: Int64
+    let cancelled: Int64
+    let remaining: Int64
+    let finishedAt: Moment?
+    /// Seconds since it was enqueued.
+    let elapsed: Double
+    /// The limit of its app.
+    let maxRate: Int64?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        id = try rows.int64(row, "id")
+        app = try rows.string(row, "app")
+        reference = try rows.stringIfPresent(row, "reference")
+        tokens = try rows.int64(row, "tokens")
+        createdAt = Moment(try rows.timestamp(row, "created_at"))
+        cancelledAt = try rows.timestampIfPresent(row, "cancelled_at").map(Moment.init)
+        sent = try rows.int64(row, "sent")
+        failed = try rows.int64(row, "failed")
+        expired = try rows.int64(row, "expired")
+        cancelled = try rows.int64(row, "cancelled")
+        remaining = try rows.int64(row, "remaining")
+        finishedAt = try rows.timestampIfPresent(row, "finished_at").map(Moment.init)
+        elapsed = try rows.double(row, "elapsed")
+        maxRate = try rows.int64IfPresent(row, "max_rate")
+    }
+
+    var ended: Int64 { tokens - remaining }
+
+    /// Pushes a second since it was enqueued, and no more than the app may send now.
+    var rate: Double { min(elapsed > 0 ? Double(ended) / elapsed : 0, maxRate.map(Double.init) ?? .infinity) }
+
+    /// Seconds until it ends, at that rate; nil: it has ended, or has not begun.
+    var timeLeft: Int64? {
+        guard remaining > 0, rate > 0 else { return nil }
+        let seconds = Double(remaining) / rate
+        return seconds < 366 * 86_400 ? Int64(seconds) : nil
+    }
+
+    var state: String {
+        if cancelledAt != nil { return remaining > 0 ? "being cancelled" : "cancelled" }
+        return remaining > 0 ? "under way" : "ended"
+    }
+
+    var mark: StateMark {
+        if remaining > 0 { return .attention }
+        return failed > 0 || cancelledAt != nil ? .quiet : .good
+    }
+
+    var json: JSONValue {
+        [
+            "id": id, "app": app, "reference": reference, "state": state, "tokens": tokens, "sent": sent,
+            "failed": failed,
+            "expired": expired, "cancelled": cancelled, "remaining": remaining, "created_at": createdAt,
+            "cancelled_at": cancelledAt, "finished_at": finishedAt,
+            "per_second": remaining > 0 ? rate : nil, "seconds_left": timeLeft,
+        ]
+    }
+}

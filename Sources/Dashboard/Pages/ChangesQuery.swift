@@ -1,0 +1,58 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Reads what people have changed, the newest first.
+struct ChangesQuery {
+    static let pageLength: Int64 = 50
+
+    /// $1: the name of one app, null: all; $2: only changes before this one, or null.
+    private static let all = Statement(
+        "web_changes",
+        """
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+            c.details ->> 'message_id' AS message_id
+        FROM carillon.audit c
+        WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2
+        """
+    )
+    private static let ofApp = Statement(
+        "web_app_changes",
+        """
+        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+            c.details ->> 'message_id' AS message_id
+        FROM carillon.audit c
+        WHERE c.app = $3 AND c.id < $1 ORDER BY c.id DESC LIMIT $2
+        """
+    )
+
+    let database: WebDatabase
+    let app: String?
+    let before: Int64?
+
+    init(database: WebDatabase, _ request: Request) throws {
+        self.database = database
+        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
+        before = request.parameter("before").flatMap(Int64.init)
+        if request.parameter("before") != nil, before == nil {
+            throw PageError.badRequest("'before' is the number of a change.")
+        }
+    }
+
+    func run() async throws -> ChangesView {
+        let changes = try await Self.changes(from: database, app: app, before: before, most: Self.pageLength)
+        return ChangesView(app: app, isFirst: before == nil, changes: changes)
+    }
+
+    static func changes(
+        from database: WebDatabase,
+        app: String?,
+        before: Int64? = nil,
+        most: Int64
+    ) async throws -> [Change] {
+        let before = before ?? .max
+        guard let app else { return try await database.values(of: all, Parameters(before, most)) }
+        return try await database.values(of: ofApp, Parameters(before, most, app))
+    }
+}

@@ -1,0 +1,35 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Who changed what, and when.
+struct ChangesView: PageView {
+    let app: String?
+    let isFirst: Bool
+    let changes: [Change]
+
+    var title: String { app.map { "Changes of \($0)" } ?? "Changes" }
+    var section: PageSection { .changes }
+    var refreshInterval: Int? { isFirst ? 10 : nil }
+
+    private var older: Link? {
+        guard changes.count == Int(ChangesQuery.pageLength), let last = changes.last else { return nil }
+        return Link("changes", query: ["app": app, "before": String(last.id)])
+    }
+
+    @HTMLBuilder var content: HTML {
+        HTML(.p, .class("note")) {
+            "Every change of an app, a credential or a channel, wherever it was made, and what people cancelled, requeued, "
+            "dismissed or tested."
+        }
+        if changes.isEmpty {
+            HTML(.p) { "Nothing was changed yet." }
+        } else {
+            Change.table(isFirst ? "The newest" : "Older ones", changes, withApp: true)
+        }
+        HTML(.p, .class("pager")) { if let older { HTML(.a, .href(older)) { "Older" } } }
+    }
+
+    var json: JSONValue { ["app": app, "changes": changes, "older": older?.text] }
+}

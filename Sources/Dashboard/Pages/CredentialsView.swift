@@ -1,0 +1,41 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// The credentials that apps use: their names and states, nothing of what is in them.
+struct CredentialsView: PageView {
+    let credentials: [CredentialRow]
+
+    var title: String { "Credentials" }
+    var section: PageSection { .credentials }
+    var refreshInterval: Int? { 60 }
+
+    @HTMLBuilder var content: HTML {
+        HTML(.p, .class("note")) {
+            "The credentials that an app uses. Their certificates and keys cannot be read here; 'carillon credential list' shows "
+                + "those that no app uses, too."
+        }
+        if credentials.isEmpty {
+            HTML(.p) { "No app has a credential." }
+        } else {
+            DataTable(
+                Counted.text(Int64(credentials.count), "credential"),
+                credentials,
+                .text("Credential") { HTML($0.name) },
+                .text("State") { StateMark.ofCredential($0.status).html($0.status ?? "not checked yet") },
+                .number("Days left") { $0.expiresIn.map { Int($0 / 86_400).grouped } ?? "–" },
+                .text("Expires") { $0.end?.html ?? HTML("never") },
+                .text("Apps") { row in
+                    HTML(.ul, .class("inline")) {
+                        for app in row.apps.prefix(20) { HTML(.li) { HTML(.a, .href(Link("apps", app))) { app } } }
+                        if row.apps.count > 20 { HTML(.li) { "and \(row.apps.count - 20) more" } }
+                    }
+                },
+                .text("What is wrong") { HTML($0.error ?? "–") }
+            ).html
+        }
+    }
+
+    var json: JSONValue { ["credentials": credentials] }
+}

@@ -1,0 +1,38 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+struct FoundMessage: RowReadable, JSONConvertible {
+    let app: String?
+    let id: Int64
+    /// Nil if it was not looked up.
+    let state: String?
+    let reference: String?
+    /// Nil if it was not looked up, or could not be recorded.
+    let createdAt: Moment?
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        app = try rows.stringIfPresent(row, "app")
+        id = try rows.int64(row, "id")
+        state = try rows.stringIfPresent(row, "state")
+        reference = try rows.stringIfPresent(row, "reference")
+        createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
+    }
+
+    init(_ message: MessageProgress) {
+        app = message.app
+        id = message.id
+        state = message.state
+        reference = message.reference
+        createdAt = message.createdAt.map(Moment.init)
+    }
+
+    var link: Link { Link("messages", String(id), query: ["app": app]) }
+
+    var json: JSONValue {
+        [
+            "app": app, "id": id, "state": state, "reference": reference, "created_at": createdAt, "see": link.text,
+        ]
+    }
+}

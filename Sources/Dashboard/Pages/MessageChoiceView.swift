@@ -1,0 +1,26 @@
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Several apps have a message of this id.
+struct MessageChoiceView: PageView {
+    let id: Int64
+    let apps: [String?]
+
+    var title: String { "Message \(id)" }
+    var section: PageSection { .find }
+    var refreshInterval: Int? { nil }
+
+    var content: HTML {
+        HTML(.section) {
+            HTML(.p) { "Several apps have a message of this id. Choose one:" }
+            HTML(.ul) {
+                for app in apps.compactMap({ $0 }) {
+                    HTML(.li) { HTML(.a, .href(Link("messages", String(id), query: ["app": app]))) { app } }
+                }
+            }
+        }
+    }
+
+    var json: JSONValue { ["id": id, "apps": apps.compactMap { $0 }] }
+}
