@@ -70,6 +70,11 @@ struct Settings: Sendable {
         return nil
     }
 
+    /// For options whose words are those of a type.
+    func choice<Value: RawRepresentable>(_ option: Option) -> Value? where Value.RawValue == String {
+        text(option).flatMap { Value(rawValue: $0) }
+    }
+
     func address(_ option: Option) -> Address? {
         if case .address(let address)? = values(of: option).last { return address }
         return nil

@@ -1,6 +1,7 @@
+import CarillonPushQueue
+
 /// The arguments of `provision`.
 struct ProvisionCall {
-    private static let environments = ["production", "sandbox"]
     private static let certificateLine = "BEGIN CERTIFICATE"
     private static let encryptedKeyLines = ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"]
     private static let keyLine = "PRIVATE KEY-----"
@@ -13,7 +14,7 @@ struct ProvisionCall {
     let app: String
     /// PEM.
     let certificate: String
-    let environment: String
+    let environment: AppEnvironment
 
     init(_ parameters: inout CallParameters, readsFiles: Bool) throws {
         app = try parameters.text("app_id")
@@ -25,14 +26,14 @@ struct ProvisionCall {
         guard (1...255).contains(app.utf8.count) else {
             throw XMLRPCFault(.refused, "The argument app_id of provision is the app's name: 1 to 255 bytes.")
         }
-        guard case .string(let name) = environment, Self.environments.contains(name) else {
+        guard case .string(let name) = environment, let known = AppEnvironment(rawValue: name) else {
             let got = if case .string(let name) = environment { "'\(name)'" } else { environment.kind }
             throw XMLRPCFault(
                 .badEnvironment,
-                "The environment is \(Self.environments.joined(separator: " or ")), not \(got)."
+                "The environment is \(AppEnvironment.allCases.map(\.rawValue).joined(separator: " or ")), not \(got)."
             )
         }
-        self.environment = name
+        self.environment = known
         certificate = text.contains(Self.certificateLine) ? text : try Self.read(text, readsFiles: readsFiles)
         guard Self.encryptedKeyLines.allSatisfy({ !certificate.contains($0) }) else {
             throw XMLRPCFault(

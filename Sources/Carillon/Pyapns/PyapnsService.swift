@@ -91,7 +91,7 @@ extension ServiceDatabase {
 extension Provisioning.Terms {
     fileprivate var fields: [(String, any JSONConvertible)] {
         [
-            ("credential", credential), ("topic", topic), ("environment", environment),
+            ("credential", credential), ("topic", topic), ("environment", environment.rawValue),
             ("expires", notAfter.map { TimeText.seconds($0 * 1_000_000) }),
         ]
     }

@@ -24,7 +24,7 @@ package struct App: Equatable, Identifiable, Sendable {
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
     func gateway() throws(Hold) -> Gateway {
-        let transport: Gateway.Transport = settings.protocol == "binary" ? .binary : .http2
+        let transport: Gateway.Transport = settings.protocol == .binary ? .binary : .http2
         if let address = settings.gateway { return try gateway(at: address, transport) }
         guard transport == .http2 else {
             throw Hold(
@@ -32,11 +32,11 @@ package struct App: Equatable, Identifiable, Sendable {
                 "Apple has switched the binary protocol off: set the gateway of app “\(settings.name)”, or its protocol to http2."
             )
         }
-        return settings.environment == "sandbox" ? .sandbox : .production
+        return settings.environment == .sandbox ? .sandbox : .production
     }
 
     func feedbackGateway() throws(Hold) -> Gateway {
-        let apple: Gateway = settings.environment == "sandbox" ? .feedbackSandbox : .feedback
+        let apple: Gateway = settings.environment == .sandbox ? .feedbackSandbox : .feedback
         return try settings.feedbackGateway.map { address throws(Hold) in try gateway(at: address) } ?? apple
     }
 
@@ -48,7 +48,7 @@ package struct App: Equatable, Identifiable, Sendable {
                 "App “\(settings.name)” has a gateway of its own, and no address for channels: set its channel_gateway."
             )
         }
-        return settings.environment == "sandbox" ? .channelsSandbox : .channels
+        return settings.environment == .sandbox ? .channelsSandbox : .channels
     }
 
     private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Hold) -> Gateway {
@@ -78,8 +78,8 @@ extension App: RowReadable {
         settings = AppSettings(name: try rows.string(row, "name"))
         settings.topic = try rows.stringIfPresent(row, "topic")
         settings.credential = try rows.stringIfPresent(row, "credential")
-        settings.environment = try rows.string(row, "environment")
-        settings.protocol = try rows.string(row, "protocol")
+        settings.environment = try rows.choice(row, "environment")
+        settings.protocol = try rows.choice(row, "protocol")
         settings.gateway = try rows.stringIfPresent(row, "gateway")
         settings.gatewayCA = try rows.stringIfPresent(row, "gateway_ca")
         settings.feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")

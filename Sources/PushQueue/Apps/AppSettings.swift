@@ -4,10 +4,8 @@ package struct AppSettings: Equatable, Sendable {
     /// The bundle identifier, as a rule; nil: the topic of the certificate.
     package var topic: String?
     package var credential: String?
-    /// "production" or "sandbox".
-    package var environment = "production"
-    /// "http2" or "binary".
-    package var `protocol` = "http2"
+    package var environment = AppEnvironment.production
+    package var `protocol` = AppProtocol.http2
     /// `host:port` in place of Apple's gateway.
     package var gateway: String?
     /// PEM, the trust root of the gateways that are set here.

@@ -35,12 +35,8 @@ struct ReapBatch: Sendable {
     }
 
     init(_ rows: borrowing Rows) throws(PostgresError) {
-        let text = try rows.string(0, "state")
-        guard let state = State(rawValue: text) else {
-            throw PostgresError(.unexpectedValue, "a batch of a feedback pass was answered with “\(text)”")
-        }
         self.init(
-            state,
+            try rows.choice(0, "state"),
             next: try rows.stringIfPresent(0, "next"),
             app: try rows.stringIfPresent(0, "of_app"),
             handled: Int(try rows.int64(0, "handled")),

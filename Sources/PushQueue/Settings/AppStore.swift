@@ -158,8 +158,8 @@ package struct AppStore: Sendable {
             app.name,
             app.topic,
             credential?.id,
-            app.environment,
-            app.protocol,
+            app.environment.rawValue,
+            app.protocol.rawValue,
             app.gateway,
             app.gatewayCA,
             app.feedbackGateway,
@@ -265,7 +265,7 @@ extension AppSettings {
     /// What no constraint of the table covers.
     fileprivate func problem(with credential: StoredCredential?) -> SettingsError? {
         guard let credential, credential.kind == .token else { return nil }
-        if self.protocol == "binary" {
+        if self.protocol == .binary {
             return SettingsError(
                 .invalid,
                 "The binary protocol takes certificates only, and \(credential.name) is a signing key."

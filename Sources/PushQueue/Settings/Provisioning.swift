@@ -16,7 +16,7 @@ package struct Provisioning: Sendable {
     package struct Terms: Equatable, Sendable {
         package var credential: String?
         package var topic: String?
-        package var environment: String
+        package var environment: AppEnvironment
         /// When the certificate expires, in seconds since 1970.
         package var notAfter: Int64?
     }
@@ -37,14 +37,13 @@ package struct Provisioning: Sendable {
 
     private let app: String
     private let text: CredentialText
-    private let environment: String
+    private let environment: AppEnvironment
     private let keepsApps: Bool
 
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
-    ///   - environment: production or sandbox.
     ///   - keepsApps: an app that exists is left as it is.
-    package init(app: String, certificate: String, environment: String, keepsApps: Bool = false) {
+    package init(app: String, certificate: String, environment: AppEnvironment, keepsApps: Bool = false) {
         self.app = app
         self.environment = environment
         self.keepsApps = keepsApps
@@ -73,7 +72,7 @@ package struct Provisioning: Sendable {
     private func isPresent(on connection: PostgresConnection) async throws -> Bool {
         try await connection.query(Self.present, Parameters(app)) { rows in
             guard !rows.isEmpty else { return false }
-            return try rows.string(0, "environment") == environment && rows.bool(0, "has_key_inside")
+            return try rows.string(0, "environment") == environment.rawValue && rows.bool(0, "has_key_inside")
                 && rows.stringIfPresent(0, "certificate") == text.certificate
         }
     }

@@ -11,10 +11,6 @@ enum SettlementEffect: String, Sendable {
     case lost
 
     init(_ rows: borrowing Rows) throws(PostgresError) {
-        let text = try rows.string(0, 0)
-        guard let effect = Self(rawValue: text) else {
-            throw PostgresError(.unexpectedValue, "a settlement was answered with “\(text)”")
-        }
-        self = effect
+        self = try rows.choice(0, 0)
     }
 }

@@ -18,7 +18,7 @@ extension Command {
                 .left("APP") { $0.name },
                 .left("TOPIC") { $0.topic ?? "-" },
                 .left("CREDENTIAL") { $0.credential ?? "-" },
-                .left("GATEWAY") { ($0.gateway ?? $0.environment) + ($0.protocol == "binary" ? " (binary)" : "") },
+                .left("GATEWAY") { ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "") },
                 .left("STATE") { $0.isPaused ? "paused" : "active" }
             )
             invocation.console.print(table)
@@ -35,8 +35,8 @@ extension App: JSONConvertible {
     var json: JSONValue {
         [
             "id": id, "name": self.name, "topic": self.topic, "credential": self.credential,
-            "environment": self.environment,
-            "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
+            "environment": self.environment.rawValue,
+            "protocol": self.protocol.rawValue, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
             "channel_gateway": self.channelGateway, "remove_unknown_channels": self.removesUnknownChannels,
             "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_per_device": self.maxPerDevice,

@@ -46,8 +46,8 @@ struct AppOptions {
         if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
         app.topic = settings.text(.topic) ?? app.topic
         app.credential = settings.text(.credential) ?? app.credential
-        if settings.isChosen(.environment) { app.environment = settings.text(.environment) ?? app.environment }
-        if settings.isChosen(.protocol) { app.protocol = settings.text(.protocol) ?? app.protocol }
+        if settings.isChosen(.environment) { app.environment = settings.choice(.environment) ?? app.environment }
+        if settings.isChosen(.protocol) { app.protocol = settings.choice(.protocol) ?? app.protocol }
         app.gateway = gateway ?? app.gateway
         app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
         app.channelGateway = channelGateway ?? app.channelGateway
@@ -92,7 +92,7 @@ struct AppOptions {
     /// Warns if APNs will refuse what the app sends.
     static func warn(_ console: Console, of app: App, with credential: StoredCredential?) {
         if let mismatch = credential?.mismatch(with: app.topic) { console.warn(mismatch) }
-        guard app.protocol == "binary", app.gateway == nil else { return }
+        guard app.protocol == .binary, app.gateway == nil else { return }
         console.warn(
             "Apple has switched the binary protocol off, so the app \(app.name) sends nothing: give it a gateway that speaks "
                 + "the protocol (--gateway), or set --protocol http2."

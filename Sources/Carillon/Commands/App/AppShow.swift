@@ -47,8 +47,8 @@ private struct AppView: JSONConvertible {
     /// What is read where the app names no feedback gateway.
     private var feedback: String {
         switch (app.protocol, app.gateway) {
-        case ("binary", nil): "Apple's"
-        case ("binary", _): "none: no list of dead tokens is read"
+        case (.binary, nil): "Apple's"
+        case (.binary, _): "none: no list of dead tokens is read"
         default: "none"
         }
     }
@@ -72,12 +72,12 @@ private struct AppView: JSONConvertible {
         let rows: [(String, String?)] = [
             ("name", app.name), ("state", state), ("topic", app.topic ?? "the certificate's"),
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
-            ("environment", app.environment), ("protocol", app.protocol),
+            ("environment", app.environment.rawValue), ("protocol", app.protocol.rawValue),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
             ("feedback-gateway", app.feedbackGateway ?? feedback),
             (
                 "channel-gateway",
-                app.channelGateway ?? (app.protocol == "http2" && app.gateway == nil ? "Apple's" : "none")
+                app.channelGateway ?? (app.protocol == .http2 && app.gateway == nil ? "Apple's" : "none")
             ),
             ("remove-unknown-channels", app.removesUnknownChannels ? "yes" : "no"),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
