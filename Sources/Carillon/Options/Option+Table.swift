@@ -89,8 +89,12 @@ extension Option {
     // app add
     static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle identifier.")
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
-    static let environment = Option("environment", .choice(AppEnvironment.allCases.map(\.rawValue)), default: "production")
-        .help("The environment of Apple that the app's device tokens belong to.")
+    static let environment = Option(
+        "environment",
+        .choice(AppEnvironment.allCases.map(\.rawValue)),
+        default: "production"
+    )
+    .help("The environment of Apple that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")

@@ -18,7 +18,9 @@ extension Command {
                 .left("APP") { $0.name },
                 .left("TOPIC") { $0.topic ?? "-" },
                 .left("CREDENTIAL") { $0.credential ?? "-" },
-                .left("GATEWAY") { ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "") },
+                .left("GATEWAY") {
+                    ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")
+                },
                 .left("STATE") { $0.isPaused ? "paused" : "active" }
             )
             invocation.console.print(table)
