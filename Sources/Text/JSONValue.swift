@@ -42,6 +42,13 @@ package enum JSONValue: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The object with another value of one of its members.
+    package func with(_ name: String, _ value: some JSONConvertible) -> JSONValue {
+        .object(members.map { ($0, $0 == name ? value.json : $1) })
+    }
+
+    package func without(_ name: String) -> JSONValue { .object(members.filter { $0.0 != name }) }
+
     /// An object with the members of several.
     package static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
 

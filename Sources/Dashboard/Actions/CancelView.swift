@@ -4,7 +4,7 @@ import CarillonText
 import CarillonWeb
 
 struct CancelView: PageView {
-    let message: MessageProgress
+    let message: MessageStatus
 
     var title: String { "Cancel message \(message.id)" }
     var section: PageSection { .broadcasts }

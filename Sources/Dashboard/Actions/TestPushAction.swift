@@ -33,9 +33,7 @@ struct TestPushAction {
                 }
             }
             let parameters = Parameters(app, push.body.text)
-            let preview = try await database.change(Self.preview, parameters) { rows in
-                try TestPushView.Preview(rows, 0)
-            }
+            let preview: TestPushView.Preview = try await database.change(Self.preview, parameters) { try $0.record(0) }
             return .page(try await view(push, preview, nil))
         } catch let error as PostgresError where Self.isRefusal(error) {
             let refusal = Self.refusal(error)

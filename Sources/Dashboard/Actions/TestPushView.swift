@@ -1,34 +1,20 @@
 import ApplePush
 import CarillonPostgres
+import CarillonSchema
 import CarillonTLS
 import CarillonText
 import CarillonWeb
 
 /// The form of a test push, and what it would send.
 struct TestPushView: PageView {
-    struct Preview: RowReadable, JSONConvertible {
+    struct Preview: Record {
         let payload: String
         let bytes: Int64
         let mostBytes: Int64
         let pushType: String
         let priority: Int64
+        let json: JSONValue
         let topic: String?
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            payload = try rows.string(row, "payload")
-            bytes = try rows.int64(row, "bytes")
-            mostBytes = try rows.int64(row, "most_bytes")
-            pushType = try rows.string(row, "push_type")
-            priority = try rows.int64(row, "priority")
-            topic = try rows.stringIfPresent(row, "topic")
-        }
-
-        var json: JSONValue {
-            [
-                "payload": payload, "bytes": bytes, "most_bytes": mostBytes, "push_type": pushType,
-                "priority": priority, "topic": topic,
-            ]
-        }
     }
 
     let push: TestPush

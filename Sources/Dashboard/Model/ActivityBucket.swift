@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// Pushes that ended within a minute, or within some minutes.
-struct ActivityBucket: RowReadable, JSONConvertible {
+struct ActivityBucket: Record {
     private static let minutes = statement(
         "web_minutes",
         """
@@ -61,16 +61,5 @@ struct ActivityBucket: RowReadable, JSONConvertible {
     let failed: Int64
     let expired: Int64
     let retried: Int64
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        start = Moment(try rows.timestamp(row, "start"))
-        sent = try rows.int64(row, "sent")
-        failed = try rows.int64(row, "failed")
-        expired = try rows.int64(row, "expired")
-        retried = try rows.int64(row, "retried")
-    }
-
-    var json: JSONValue {
-        ["start": start, "sent": sent, "failed": failed, "expired": expired, "retried": retried]
-    }
+    let json: JSONValue
 }

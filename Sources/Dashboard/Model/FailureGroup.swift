@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// How many pushes of an app failed for a reason, among its newest failures.
-struct FailureGroup: RowReadable, JSONConvertible {
+struct FailureGroup: Decodable, Sendable, JSONConvertible {
     /// The largest groups are shown.
     static let most = 25
 
@@ -62,21 +62,13 @@ struct FailureGroup: RowReadable, JSONConvertible {
     let isBounded: Bool
     /// How many were looked at.
     let depth: Int64
-    let trend: FailureTrend
+    /// How many parts of the window ago pushes failed, and how many.
+    private let partsAgo: [Int64]
+    private let partPushes: [Int64]
+    /// How many parts back was looked at.
+    private let oldest: Int
 
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        app = try rows.string(row, "app")
-        reason = try rows.string(row, "reason")
-        status = try rows.int64IfPresent(row, "status")
-        pushes = try rows.int64(row, "pushes")
-        requeued = try rows.int64(row, "requeued")
-        lastAt = Moment(try rows.timestamp(row, "last_at"))
-        isBounded = try rows.bool(row, "is_bounded")
-        depth = try rows.int64(row, "depth")
-        let ago = try rows.int64s(row, "parts_ago").map { Int($0 ?? 0) }
-        let pushes = try rows.int64s(row, "part_pushes").map { $0 ?? 0 }
-        trend = FailureTrend(zip(ago, pushes).map { ($0, $1) }, oldest: Int(try rows.int64(row, "oldest")))
-    }
+    var trend: FailureTrend { FailureTrend(zip(partsAgo.map { Int($0) }, partPushes).map { ($0, $1) }, oldest: oldest) }
 
     var json: JSONValue {
         [

@@ -4,14 +4,9 @@ import CarillonText
 
 /// How long pushes took within about the last minute, of all workers that are alive.
 struct Latency: Sendable, JSONConvertible {
-    private struct Row: RowReadable {
+    private struct Row: Decodable, Sendable {
         let waits: Int64
         let answers: Int64
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            waits = try rows.int64(row, "waits")
-            answers = try rows.int64(row, "answers")
-        }
     }
 
     /// Counts by duration, in the ranges of `DurationHistogram`.

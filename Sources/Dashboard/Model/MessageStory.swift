@@ -3,7 +3,7 @@ import CarillonText
 
 /// Says in plain words what became of a message, and why a person got nothing.
 struct MessageStory {
-    let message: MessageProgress
+    let message: MessageStatus
     let failures: [MessageFailure]
 
     var sentences: [String] { [first] + reasons + unknown }
@@ -54,7 +54,7 @@ struct MessageStory {
 
     /// Each reason of the failures that were looked at, the most frequent first.
     private var reasons: [String] {
-        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.answer] = $1.ofReason }
+        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.record.answer] = $1.ofReason }
         let all = Int(counts.values.reduce(0, +))
         let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were looked at: " : ""
         let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -11,10 +11,10 @@ struct MessageTimeline {
         let mark: StateMark
     }
 
-    let message: MessageProgress
+    let message: MessageStatus
     let flights: [MessageFlight]
     let failures: [MessageFailure]
-    let workers: [WorkerShare]
+    let workers: [WorkerResults]
 
     /// In the order of time. What is still to come is last.
     var events: [Event] {
@@ -30,7 +30,7 @@ struct MessageTimeline {
                 "Claimed\(by): attempt \(flight.attempt), \(Counted.text(flight.tokens, "push", "pushes")) in flight."
             return Event(at: flight.claimedAt, text: text, mark: .attention)
         }
-        for failure in failures.prefix(20) {
+        for failure in failures.prefix(20).map(\.record) {
             let token = TokenDisplay.short(failure.token)
             events.append(
                 Event(
@@ -50,10 +50,14 @@ struct MessageTimeline {
         }
         if failures.count > 20 {
             events.append(
-                Event(at: failures[20].failedAt, text: "And \(message.ended.failed - 20) more that failed.", mark: .bad)
+                Event(
+                    at: failures[20].record.failedAt,
+                    text: "And \(message.ended.failed - 20) more that failed.",
+                    mark: .bad
+                )
             )
         }
-        let isSample = workers.reduce(0) { $0 + $1.jobs } >= WorkerShare.jobDepth
+        let isSample = workers.reduce(0) { $0 + $1.jobs } >= WorkerResults.jobDepth
         if workers.count > 1 || (message.finishedAt == nil && !workers.isEmpty) {
             events += workers.map { share in
                 let scope = isSample ? "Of the jobs that were looked at, " : ""

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// A worker as its page shows it.
-struct WorkerRow: RowReadable, JSONConvertible {
+struct WorkerRow: Decodable, Sendable, JSONConvertible {
     static let statement = Statement(
         "web_workers",
         """
@@ -22,13 +22,6 @@ struct WorkerRow: RowReadable, JSONConvertible {
     /// To gateways; nil: it has not said yet.
     let connections: Int64?
     let sentLastMinute: Int64
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        worker = try WorkerRecord(rows, row)
-        startedAt = Moment(try rows.timestamp(row, "started_at"))
-        connections = try rows.int64IfPresent(row, "connections")
-        sentLastMinute = try rows.int64(row, "sent_last_minute")
-    }
 
     var json: JSONValue { worker.json }
 }

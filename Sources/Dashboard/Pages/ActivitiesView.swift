@@ -5,7 +5,7 @@ import CarillonWeb
 
 /// Each Live Activity that has not ended by itself, by its token.
 struct ActivitiesView: PageView {
-    struct Activity: RowReadable {
+    struct Activity: Decodable, Sendable {
         let app: String
         let token: String
         let state: String
@@ -13,19 +13,8 @@ struct ActivitiesView: PageView {
         let endsAt: Moment
         /// What the last update that was sent says.
         let updatedAt: Moment?
-        let message: Int64?
+        let messageID: Int64?
         let waiting: Int64
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.string(row, "app")
-            token = try rows.string(row, "token")
-            state = try rows.string(row, "state")
-            registeredAt = Moment(try rows.timestamp(row, "registered_at"))
-            endsAt = Moment(try rows.timestamp(row, "ends_at"))
-            updatedAt = try rows.timestampIfPresent(row, "updated_at").map(Moment.init)
-            message = try rows.int64IfPresent(row, "message_id")
-            waiting = try rows.int64(row, "waiting")
-        }
 
         var mark: StateMark {
             switch state {
@@ -38,7 +27,7 @@ struct ActivitiesView: PageView {
         func json(_ tokens: TokenDisplay) -> JSONValue {
             [
                 "app": app, "token": tokens.text(token), "state": state, "registered_at": registeredAt,
-                "ends_at": endsAt, "updated_at": updatedAt, "message_id": message, "waiting": waiting,
+                "ends_at": endsAt, "updated_at": updatedAt, "message_id": messageID, "waiting": waiting,
             ]
         }
     }
@@ -75,7 +64,7 @@ struct ActivitiesView: PageView {
     }
 
     @HTMLBuilder private static func lastUpdate(_ row: Activity) -> HTML {
-        if let message = row.message, let updatedAt = row.updatedAt {
+        if let message = row.messageID, let updatedAt = row.updatedAt {
             HTML(.a, .href(Link("messages", String(message), query: ["app": row.app]))) { String(message) }
             " "
             updatedAt.html

@@ -44,7 +44,7 @@ struct AppControls {
             ActionForm.check(
                 "BadDeviceToken deletes the token",
                 "reap_bad_tokens",
-                isOn: settings.reapsBadTokens
+                isOn: settings.reapBadTokens
             )
             ActionForm.button("Set limits")
         }

@@ -5,30 +5,17 @@ import CarillonWeb
 
 /// One app: its state, what it sends, why pushes of it fail, and its settings.
 struct AppPageView: PageView {
-    struct Settings: RowReadable {
+    struct Settings: Decodable, Sendable {
         let gateway: String?
         let feedbackGateway: String?
         let feedbackError: String?
         let maxRate: Int64?
         let maxPerDevice: Int64?
         let maxAttempts: Int64
-        let reapsBadTokens: Bool
+        let reapBadTokens: Bool
         let createdAt: Moment
         let updatedAt: Moment
         let json: JSONValue
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            gateway = try rows.stringIfPresent(row, "gateway")
-            feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
-            feedbackError = try rows.stringIfPresent(row, "feedback_error")
-            maxRate = try rows.int64IfPresent(row, "max_rate")
-            maxPerDevice = try rows.int64IfPresent(row, "max_per_device")
-            maxAttempts = try rows.int64(row, "max_attempts")
-            reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
-            createdAt = Moment(try rows.timestamp(row, "created_at"))
-            updatedAt = Moment(try rows.timestamp(row, "updated_at"))
-            json = try JSONValue(rows, row)
-        }
     }
 
     let app: AppStatus
@@ -145,7 +132,7 @@ struct AppPageView: PageView {
                 HTML(settings.maxPerDevice.map { "\($0) an hour at most" } ?? "no limit")
             ),
             ("Attempts", HTML("\(settings.maxAttempts) at most")),
-            ("BadDeviceToken", HTML(settings.reapsBadTokens ? "deletes the token" : "keeps the token")),
+            ("BadDeviceToken", HTML(settings.reapBadTokens ? "deletes the token" : "keeps the token")),
             ("Added", settings.createdAt.html),
             ("Last changed", settings.updatedAt.html)
         ).html

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-struct BroadcastRow: RowReadable, JSONConvertible {
+struct BroadcastRow: Record {
     let id: Int64
     let app: String
     let reference: String?
@@ -20,23 +20,6 @@ struct BroadcastRow: RowReadable, JSONConvertible {
     let elapsed: Double
     /// The limit of its app.
     let maxRate: Int64?
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int64(row, "id")
-        app = try rows.string(row, "app")
-        reference = try rows.stringIfPresent(row, "reference")
-        tokens = try rows.int64(row, "tokens")
-        createdAt = Moment(try rows.timestamp(row, "created_at"))
-        cancelledAt = try rows.timestampIfPresent(row, "cancelled_at").map(Moment.init)
-        sent = try rows.int64(row, "sent")
-        failed = try rows.int64(row, "failed")
-        expired = try rows.int64(row, "expired")
-        cancelled = try rows.int64(row, "cancelled")
-        remaining = try rows.int64(row, "remaining")
-        finishedAt = try rows.timestampIfPresent(row, "finished_at").map(Moment.init)
-        elapsed = try rows.double(row, "elapsed")
-        maxRate = try rows.int64IfPresent(row, "max_rate")
-    }
 
     var ended: Int64 { tokens - remaining }
 

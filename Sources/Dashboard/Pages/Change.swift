@@ -4,7 +4,7 @@ import CarillonText
 import CarillonWeb
 
 /// A row of `audit`.
-struct Change: RowReadable, JSONConvertible {
+struct Change: Record {
     let id: Int64
     let at: Moment
     let actor: String
@@ -14,20 +14,8 @@ struct Change: RowReadable, JSONConvertible {
     let app: String?
     /// JSON.
     let details: String
-    /// The message that it is about, of one.
-    let message: Int64?
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int64(row, "id")
-        at = Moment(try rows.timestamp(row, "at"))
-        actor = try rows.string(row, "actor")
-        login = try rows.string(row, "login")
-        source = try rows.string(row, "source")
-        action = try rows.string(row, "action")
-        app = try rows.stringIfPresent(row, "app")
-        details = try rows.string(row, "details")
-        message = try rows.stringIfPresent(row, "message_id").flatMap(Int64.init)
-    }
+    /// The id of the message that it is about, of one.
+    private let messageID: String?
 
     var json: JSONValue {
         [
@@ -38,10 +26,10 @@ struct Change: RowReadable, JSONConvertible {
 
     /// The details, in which the id of the message is a link.
     @HTMLBuilder private var linkedDetails: HTML {
-        if let message, let place = details.firstRange(of: "\"message_id\": \(message)") {
-            let end = details[..<place.upperBound].dropLast(String(message).count)
+        if let messageID, let place = details.firstRange(of: "\"message_id\": \(messageID)") {
+            let end = details[..<place.upperBound].dropLast(messageID.count)
             String(end)
-            HTML(.a, .href(Link("messages", String(message), query: ["app": app]))) { String(message) }
+            HTML(.a, .href(Link("messages", messageID, query: ["app": app]))) { messageID }
             String(details[place.upperBound...])
         } else {
             details

@@ -5,20 +5,12 @@ import CarillonWeb
 
 /// The channels that Live Activities follow.
 struct ChannelsView: PageView {
-    struct Unknown: RowReadable, JSONConvertible {
+    struct Unknown: Record {
         let app: String
-        let id: String
+        let channelID: String
         let isOurs: Bool
+        let json: JSONValue
         let firstSeenAt: Moment
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.string(row, "app")
-            id = try rows.string(row, "channel_id")
-            isOurs = try rows.bool(row, "is_ours")
-            firstSeenAt = Moment(try rows.timestamp(row, "first_seen_at"))
-        }
-
-        var json: JSONValue { ["app": app, "channel_id": id, "is_ours": isOurs, "first_seen_at": firstSeenAt] }
     }
 
     let channels: [ChannelRecord]
@@ -52,12 +44,12 @@ struct ChannelsView: PageView {
                 "Unknown channels: Apple has them, and no table has",
                 unknown,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
-                .text("Channel id") { row in HTML(.code) { row.id } },
+                .text("Channel id") { row in HTML(.code) { row.channelID } },
                 .text("Created by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
                 .text("First seen") { $0.firstSeenAt.html }
             ).html
         }
     }
 
-    var json: JSONValue { ["channels": channels.map(\.pageJSON), "unknown": unknown] }
+    var json: JSONValue { ["channels": channels, "unknown": unknown] }
 }

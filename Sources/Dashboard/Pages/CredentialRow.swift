@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-struct CredentialRow: RowReadable, JSONConvertible {
+struct CredentialRow: Record {
     let name: String
     let status: String?
     let end: Moment?
@@ -10,20 +10,11 @@ struct CredentialRow: RowReadable, JSONConvertible {
     let expiresIn: Int64?
     let error: String?
     let apps: [String]
+    let json: JSONValue
 
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, "name")
-        status = try rows.stringIfPresent(row, "status")
-        end = try rows.timestampIfPresent(row, "not_after").map(Moment.init)
-        expiresIn = try rows.int64IfPresent(row, "expires_in_seconds")
-        error = try rows.stringIfPresent(row, "error")
-        apps = try rows.strings(row, "apps").compactMap { $0 }
-    }
-
-    var json: JSONValue {
-        [
-            "name": name, "status": status, "not_after": end, "expires_in_seconds": expiresIn, "error": error,
-            "apps": apps,
-        ]
+    private enum CodingKeys: String, CodingKey {
+        case name, status, error, apps, json
+        case end = "not_after"
+        case expiresIn = "expires_in_seconds"
     }
 }

@@ -11,8 +11,7 @@ struct FailuresQuery {
     private static let statement = Statement(
         "web_failures",
         """
-        SELECT a.name AS app, f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at,
-            f.requeued_at IS NOT NULL AS requeued, f.dismissed_at IS NOT NULL AS dismissed
+        SELECT \(FailureRecord.columns)
         FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
@@ -54,7 +53,7 @@ struct FailuresQuery {
             depth: depth,
             from: database
         )
-        async let failures: [FailureRow] = database.values(
+        async let failures: [FailureRecord] = database.values(
             of: Self.statement,
             Parameters(app, reason, window.seconds, start?.time, showsDismissed, depth, start?.shown ?? 0)
         )

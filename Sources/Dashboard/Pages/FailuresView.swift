@@ -11,7 +11,7 @@ struct FailuresView: PageView {
     let start: TimePlace?
     let showsDismissed: Bool
     let groups: [FailureGroup]
-    let failures: [FailureRow]
+    let failures: [FailureRecord]
     let tokens: TokenDisplay
 
     var title: String { "Failures" }
@@ -48,18 +48,18 @@ struct FailuresView: PageView {
                 isFirst ? "The newest" : "Older ones",
                 failures,
                 .text("Failed") { $0.failedAt.html },
-                .text("App") { $0.app.isEmpty ? .nothing : HTML($0.app) },
+                .text("App") { HTML($0.app ?? "") },
                 .text("Reason") { HTML($0.reason) },
                 .number("Status") { $0.status.map(String.init) ?? "–" },
                 .number("Attempt") { String($0.attempt) },
                 .text("Token") { tokens.html($0.token) },
                 .text("Message") { row in
-                    HTML(.a, .href(Link("messages", String(row.message), query: ["app": row.app]))) {
-                        String(row.message)
+                    HTML(.a, .href(Link("messages", String(row.messageID), query: ["app": row.app]))) {
+                        String(row.messageID)
                     }
                 },
                 .text("Reference") { HTML($0.reference ?? "–") },
-                .text("Done") { HTML($0.isRequeued ? "requeued" : $0.isDismissed ? "dismissed" : "–") }
+                .text("Done") { HTML($0.requeuedAt != nil ? "requeued" : $0.isDismissed ? "dismissed" : "–") }
             ).html
         }
         HTML(.p, .class("pager")) {

@@ -54,7 +54,7 @@ struct FindView: PageView {
                 },
                 .number("Attempt") { $0.attempt.map(String.init) ?? "–" },
                 .text("Message") { event in
-                    guard let id = event.message else { return HTML("–") }
+                    guard let id = event.messageID else { return HTML("–") }
                     return HTML(.a, .href(Link("messages", String(id), query: ["app": event.app]))) { String(id) }
                 }
             ).html

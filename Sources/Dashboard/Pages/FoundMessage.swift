@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-struct FoundMessage: RowReadable, JSONConvertible {
+struct FoundMessage: Record {
     let app: String?
     let id: Int64
     /// Nil if it was not looked up.
@@ -12,15 +12,7 @@ struct FoundMessage: RowReadable, JSONConvertible {
     /// Nil if it was not looked up, or could not be recorded.
     let createdAt: Moment?
 
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        app = try rows.stringIfPresent(row, "app")
-        id = try rows.int64(row, "id")
-        state = try rows.stringIfPresent(row, "state")
-        reference = try rows.stringIfPresent(row, "reference")
-        createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
-    }
-
-    init(_ message: MessageProgress) {
+    init(_ message: MessageStatus) {
         app = message.app
         id = message.id
         state = message.state

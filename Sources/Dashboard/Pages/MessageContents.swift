@@ -10,25 +10,14 @@ enum MessageContents: Sendable {
     /// The login at PostgreSQL lacks the right.
     case denied
 
-    struct Payload: RowReadable, JSONConvertible {
+    struct Payload: Record {
         let state: String
         let pushType: String
         let topic: String?
         /// Nil: every device gets it.
         let token: String?
-        let text: String
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            state = try rows.string(row, "state")
-            pushType = try rows.string(row, "push_type")
-            topic = try rows.stringIfPresent(row, "topic")
-            token = try rows.stringIfPresent(row, "token")
-            text = try rows.string(row, "payload")
-        }
-
-        var json: JSONValue {
-            ["state": state, "push_type": pushType, "topic": topic, "token": token, "payload": text]
-        }
+        let json: JSONValue
+        let payload: String
     }
 
     private static let statement = Statement(
@@ -36,7 +25,7 @@ enum MessageContents: Sendable {
         "SELECT c.state, c.push_type, c.topic, c.token, c.payload FROM carillon.message_contents($1, $2) AS c"
     )
 
-    static func of(_ message: MessageProgress, from database: WebDatabase) async throws -> MessageContents {
+    static func of(_ message: MessageStatus, from database: WebDatabase) async throws -> MessageContents {
         do {
             return .kept(try await database.values(of: statement, Parameters(message.id, message.app)))
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
@@ -59,11 +48,11 @@ enum MessageContents: Sendable {
             }
             for payload in payloads {
                 HTML(.p, .class("note")) {
-                    "\(payload.pushType), \(Counted.text(Int64(payload.text.utf8.count), "byte"))"
+                    "\(payload.pushType), \(Counted.text(Int64(payload.payload.utf8.count), "byte"))"
                     if let topic = payload.topic { ", topic \(topic)" }
                     if let token = payload.token { ", for \(TokenDisplay.short(token))" }
                 }
-                HTML(.pre, .class("payload")) { HTML(.code) { payload.text } }
+                HTML(.pre, .class("payload")) { HTML(.code) { payload.payload } }
             }
         }
     }

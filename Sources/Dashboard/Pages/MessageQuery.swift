@@ -15,13 +15,13 @@ struct MessageQuery {
     private static let message = Statement(
         "web_message",
         """
-        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, app => $2, depth => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
+        SELECT \(MessageStatus.columns) FROM carillon.message_status(id => $1, app => $2, depth => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
         """
     )
     private static let flights = Statement(
         "web_message_flights",
         """
-        SELECT p.id, p.claimed_at, p.attempt, p.token_count, w.name AS worker
+        SELECT p.id AS job, p.claimed_at, p.attempt, p.token_count AS tokens, w.name AS worker
         FROM carillon.pending p LEFT JOIN carillon.workers w ON w.id = p.worker_id
         WHERE p.state = 'in flight' AND p.app IS NOT DISTINCT FROM $2
             AND (p.id = $1 OR p.origin = $1 OR p.broadcast_id = $1)
@@ -32,8 +32,7 @@ struct MessageQuery {
     private static let failures = Statement(
         "web_message_failures",
         """
-        SELECT carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.failed_at, f.requeued_at, f.unregistered_at,
-            f.apns_id::text, f.of_reason
+        SELECT \(FailureRecord.columns), f.of_reason
         FROM (
             SELECT * FROM (
                 SELECT f.*, count(*) OVER (PARTITION BY f.status, f.reason) AS of_reason,
@@ -45,7 +44,7 @@ struct MessageQuery {
                     LIMIT \(failureDepth)) f
             ) f
             ORDER BY f.place > 1, f.failed_at DESC LIMIT \(failureLimit)
-        ) f
+        ) f CROSS JOIN (SELECT $2 AS name) a
         ORDER BY f.failed_at DESC, f.token
         """
     )
@@ -79,11 +78,11 @@ struct MessageQuery {
         return try await view(of: found[0])
     }
 
-    func view(of message: MessageProgress) async throws -> MessageView {
+    func view(of message: MessageStatus) async throws -> MessageView {
         async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(message.id, message.app))
         async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(message.id, message.app))
-        async let workers: [WorkerShare] = database.values(
-            of: WorkerShare.statement,
+        async let workers: [WorkerResults] = database.values(
+            of: WorkerResults.statement,
             Parameters(message.id, message.app)
         )
         async let contents = tokens.isWhole ? MessageContents.of(message, from: database) : nil
@@ -98,7 +97,7 @@ struct MessageQuery {
     }
 
     /// At least one: of the app that was named, or of each.
-    func messages() async throws -> [MessageProgress] {
+    func messages() async throws -> [MessageStatus] {
         let found = try await messagesIfAny()
         guard !found.isEmpty else {
             throw PageError.notFound(
@@ -109,7 +108,7 @@ struct MessageQuery {
         return found
     }
 
-    func messagesIfAny() async throws -> [MessageProgress] {
+    func messagesIfAny() async throws -> [MessageStatus] {
         do {
             return try await database.values(of: Self.message, Parameters(id, app))
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {

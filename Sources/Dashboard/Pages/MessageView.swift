@@ -4,10 +4,10 @@ import CarillonWeb
 
 /// The whole life of a message, and in plain words why a person got nothing.
 struct MessageView: PageView {
-    let message: MessageProgress
+    let message: MessageStatus
     let flights: [MessageFlight]
     let failures: [MessageFailure]
-    let workers: [WorkerShare]
+    let workers: [WorkerResults]
     /// Nil: the viewer may not see them.
     let contents: MessageContents?
     let tokens: TokenDisplay
@@ -41,7 +41,7 @@ struct MessageView: PageView {
             .init("Expired", Quantity.short(Int64(message.ended.expired))),
             .init("Cancelled", Quantity.short(Int64(message.ended.cancelled))),
             .init("Waiting", Quantity.short(Int64(message.waiting)), mark: message.waiting > 0 ? .attention : .quiet),
-            .init("Attempts", String(message.attempts), note: "the most of one push")
+            .init("Attempts", String(message.attempts ?? 0), note: "the most of one push")
         ).html
         if viewer.mayChange, message.waiting > 0 {
             HTML(.p, .class("buttons")) {
@@ -66,7 +66,7 @@ struct MessageView: PageView {
     }
 
     /// Some of the tokens that wait; those that failed have a table of their own.
-    private var waiting: [MessageProgress.TokenOutcome] {
+    private var waiting: [MessageStatus.TokenOutcome] {
         Array(message.tokenOutcomes.filter { $0.state != "failed" && !$0.wasSent }.prefix(100))
     }
 
@@ -85,7 +85,7 @@ struct MessageView: PageView {
     @HTMLBuilder private var failureTable: HTML {
         DataTable(
             "Pushes that failed",
-            failures,
+            failures.map(\.record),
             .text("Failed") { $0.failedAt.html },
             .text("Token") { tokens.html($0.token) },
             .text("Answer") { HTML($0.answer) },
@@ -100,16 +100,10 @@ struct MessageView: PageView {
     }
 
     var json: JSONValue {
-        [
-            "id": message.id, "app": message.app, "reference": message.reference, "state": message.state,
-            "attempts": message.attempts, "next_attempt_at": message.nextAttemptAt.map(Moment.init),
-            "last_status": message.lastStatus, "last_reason": message.lastReason, "tokens": message.tokens,
-            "sent": message.ended.sent, "failed": message.ended.failed, "expired": message.ended.expired,
-            "cancelled": message.ended.cancelled, "waiting": message.waiting, "held": message.held,
-            "may_have_arrived": message.mayHaveArrived, "created_at": message.createdAt.map(Moment.init),
-            "finished_at": message.finishedAt.map(Moment.init),
+        let events: JSONValue = [
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "workers": workers, "failures": failures.map { $0.json(tokens) }, "contents": contents?.json,
+            "workers": workers, "failures": failures.map { $0.record.json(tokens) }, "contents": contents?.json,
         ]
+        return .joined(message.json.without("outcomes"), events)
     }
 }

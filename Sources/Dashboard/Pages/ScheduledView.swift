@@ -37,8 +37,8 @@ struct ScheduledView: PageView {
                 .text("Due") { $0.runAt.html },
                 .text("App") { HTML($0.app ?? "an app that is gone") },
                 .text("Message") { job in
-                    HTML(.a, .href(Link("messages", String(job.message), query: ["app": job.app]))) {
-                        String(job.message)
+                    HTML(.a, .href(Link("messages", String(job.messageID), query: ["app": job.app]))) {
+                        String(job.messageID)
                     }
                 },
                 .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },

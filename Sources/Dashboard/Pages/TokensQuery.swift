@@ -12,7 +12,7 @@ struct TokensQuery {
     private static let days = Statement(
         "web_feedback_days",
         """
-        SELECT f.app, to_char(f.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reports,
+        SELECT f.app, to_char(f.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reported_dead,
             count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
         FROM (
             SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
@@ -26,7 +26,7 @@ struct TokensQuery {
     private static let passes = Statement(
         "web_feedback_passes",
         """
-        SELECT s.next_run, extract(epoch FROM s.every)::int8 AS every, (
+        SELECT s.next_run AS next, extract(epoch FROM s.every)::int8 AS every_seconds, (
             SELECT f.handled_at FROM carillon.feedback f WHERE f.handled_at IS NOT NULL ORDER BY f.handled_at DESC LIMIT 1)
             AS last_handled
         FROM carillon.feedback_schedule() AS s

@@ -4,52 +4,29 @@ import CarillonText
 import CarillonWeb
 
 struct TokensView: PageView {
-    struct Count: RowReadable, JSONConvertible {
+    struct Count: Record {
         let app: String
         let kind: String
         let tokens: Int64
+        let json: JSONValue
         let isEstimate: Bool
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.string(row, "app")
-            kind = try rows.string(row, "kind")
-            tokens = try rows.int64(row, "tokens")
-            isEstimate = try rows.bool(row, "is_estimate")
-        }
-
-        var json: JSONValue { ["app": app, "kind": kind, "tokens": tokens, "is_estimate": isEstimate] }
     }
 
-    struct Day: RowReadable, JSONConvertible {
+    struct Day: Record {
         let app: String
         let day: String
-        let reports: Int64
+        let reportedDead: Int64
         let waiting: Int64
         let isBounded: Bool
 
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.string(row, "app")
-            day = try rows.string(row, "day")
-            reports = try rows.int64(row, "reports")
-            waiting = try rows.int64(row, "waiting")
-            isBounded = try rows.bool(row, "is_bounded")
-        }
-
-        var json: JSONValue { ["app": app, "day": day, "reported_dead": reports, "waiting": waiting] }
+        var json: JSONValue { ["app": app, "day": day, "reported_dead": reportedDead, "waiting": waiting] }
     }
 
-    struct Passes: RowReadable, JSONConvertible {
+    struct Passes: Record {
         let next: Moment
-        let every: Int64
+        let everySeconds: Int64
         let lastHandled: Moment?
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            next = Moment(try rows.timestamp(row, "next_run"))
-            every = try rows.int64(row, "every")
-            lastHandled = try rows.timestampIfPresent(row, "last_handled").map(Moment.init)
-        }
-
-        var json: JSONValue { ["next": next, "every_seconds": every, "last_handled": lastHandled] }
+        let json: JSONValue
     }
 
     let counts: [Count]
@@ -66,7 +43,7 @@ struct TokensView: PageView {
         if let passes {
             FactList(
                 ("Next feedback pass", passes.next.html),
-                ("A pass every", HTML(Quantity.age(passes.every))),
+                ("A pass every", HTML(Quantity.age(passes.everySeconds))),
                 ("Last report handled", passes.lastHandled?.html ?? HTML("none yet"))
             ).html
         }
@@ -92,7 +69,7 @@ struct TokensView: PageView {
                 days,
                 .text("Day") { HTML($0.day) },
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
-                .number("Reports") { Int($0.reports).grouped },
+                .number("Reports") { Int($0.reportedDead).grouped },
                 .number("To be handled") { $0.waiting == 0 ? "–" : Int($0.waiting).grouped }
             ).html
             if days.contains(where: \.isBounded) {

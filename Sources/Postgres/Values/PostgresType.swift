@@ -2,7 +2,7 @@
 package struct PostgresType: Hashable, Sendable {
     package let id: UInt32
     /// The type of arrays of it.
-    let arrayID: UInt32
+    package let arrayID: UInt32
 
     package static let bool = PostgresType(id: 16, arrayID: 1000)
     package static let bytea = PostgresType(id: 17, arrayID: 1001)

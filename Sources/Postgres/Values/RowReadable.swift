@@ -2,8 +2,3 @@
 package protocol RowReadable: Sendable {
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError)
 }
-
-extension String: RowReadable {
-    /// The first column.
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) { self = try rows.string(row, 0) }
-}

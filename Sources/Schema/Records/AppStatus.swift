@@ -2,7 +2,7 @@ package import CarillonPostgres
 package import CarillonText
 
 /// A row of `app_status`.
-package struct AppStatus: RowReadable, JSONConvertible {
+package struct AppStatus: Record {
     /// $1: the name of one app, null: all; $2: how far scheduled jobs are counted, null: all; $3: at most so many apps, null: all;
     /// $4: those whose names come after this one, null: all; $5: how far ready jobs are counted, and estimated beyond.
     private static let statement = Statement(
@@ -86,30 +86,15 @@ package struct AppStatus: RowReadable, JSONConvertible {
     package let credentialExpiresIn: Int64?
     package let json: JSONValue
 
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, "app")
-        isPaused = try rows.bool(row, "paused")
-        depth = try rows.int64(row, "depth")
-        inFlight = try rows.int64(row, "in_flight")
-        oldestAge = try rows.int64IfPresent(row, "oldest_age_seconds")
-        sentLastMinute = try rows.int64(row, "sent_last_minute")
-        failedLastMinute = try rows.int64(row, "failed_last_minute")
-        sentLastHour = try rows.int64(row, "sent_last_hour")
-        failedLastHour = try rows.int64(row, "failed_last_hour")
-        failureReason = try rows.stringIfPresent(row, "failure_reason")
-        credential = try rows.stringIfPresent(row, "credential")
-        credentialStatus = try rows.stringIfPresent(row, "credential_status")
-        credentialError = try rows.stringIfPresent(row, "credential_error")
-        scheduled = try rows.int64(row, "scheduled")
-        credentialExpiresIn = try rows.int64IfPresent(row, "credential_expires_in_seconds")
-        pauseReason = try rows.stringIfPresent(row, "paused_reason")
-        holdReason = try rows.stringIfPresent(row, "hold_reason")
-        environment = try rows.string(row, "environment")
-        `protocol` = try rows.string(row, "protocol")
-        topic = try rows.stringIfPresent(row, "topic")
-        credentialEnd = try rows.timestampIfPresent(row, "credential_not_after").map(Moment.init)
-        heldSince = try rows.timestampIfPresent(row, "held_since").map(Moment.init)
-        json = try JSONValue(rows, row)
+    private enum CodingKeys: String, CodingKey {
+        case isPaused, environment, `protocol`, topic, holdReason, heldSince, depth, inFlight, sentLastMinute,
+            failedLastMinute
+        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled, json
+        case name = "app"
+        case pauseReason = "paused_reason"
+        case oldestAge = "oldest_age_seconds"
+        case credentialEnd = "credential_not_after"
+        case credentialExpiresIn = "credential_expires_in_seconds"
     }
 
     package var hasMoreScheduled: Bool { scheduled > countLimit }

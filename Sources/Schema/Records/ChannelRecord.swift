@@ -2,7 +2,7 @@ package import CarillonPostgres
 package import CarillonText
 
 /// A row of `channels`, with the name of its app.
-package struct ChannelRecord: RowReadable, JSONConvertible {
+package struct ChannelRecord: Record {
     /// Of `carillon.channels c` and `carillon.apps a`.
     package static let columns =
         "a.name AS app, c.reference, c.channel_id, c.policy, c.state, c.last_error, c.requested_at, c.created_at"
@@ -25,16 +25,10 @@ package struct ChannelRecord: RowReadable, JSONConvertible {
     package let policy: Int16
     package let json: JSONValue
 
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        app = try rows.string(row, "app")
-        reference = try rows.string(row, "reference")
-        id = try rows.stringIfPresent(row, "channel_id")
-        state = try rows.string(row, "state")
-        error = try rows.stringIfPresent(row, "last_error")
-        requestedAt = Moment(try rows.timestamp(row, "requested_at"))
-        createdAt = try rows.timestampIfPresent(row, "created_at").map(Moment.init)
-        policy = try rows.int16(row, "policy")
-        json = try JSONValue(rows, row)
+    private enum CodingKeys: String, CodingKey {
+        case app, reference, state, requestedAt, createdAt, policy, json
+        case id = "channel_id"
+        case error = "last_error"
     }
 
     /// - Parameter key: A reference or an id; nil: all channels.

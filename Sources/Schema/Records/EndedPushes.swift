@@ -1,20 +1,13 @@
-package import CarillonPostgres
+import CarillonPostgres
 package import CarillonText
 import FoundationEssentials
 
 /// How many pushes of a message have ended, by outcome.
-package struct EndedPushes: RowReadable {
+package struct EndedPushes: Decodable, Sendable {
     package let sent: Int
     package let failed: Int
     package let expired: Int
     package let cancelled: Int
-
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        sent = Int(try rows.int64(row, "sent"))
-        failed = Int(try rows.int64(row, "failed"))
-        expired = Int(try rows.int64(row, "expired"))
-        cancelled = Int(try rows.int64(row, "cancelled"))
-    }
 
     /// For example "1 sent" and "2 failed".
     package var texts: [String] { ["\(sent.grouped) sent"] + unsentTexts }

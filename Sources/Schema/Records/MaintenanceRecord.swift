@@ -1,11 +1,11 @@
-package import CarillonPostgres
+import CarillonPostgres
 
 /// A row of `maintenance`: a step, and how its last runs ended.
-package struct MaintenanceRecord: RowReadable {
+package struct MaintenanceRecord: Decodable, Sendable {
     static let statement = Statement(
         "maintenance_steps",
         """
-        SELECT m.step, extract(epoch FROM now() - m.last_success)::int8 AS age,
+        SELECT m.step, extract(epoch FROM now() - m.last_success)::int8 AS seconds_since_success,
             coalesce(m.last_failure > m.last_success, false) AS is_failing, m.last_error
         FROM carillon.maintenance m ORDER BY m.place
         """
@@ -16,11 +16,4 @@ package struct MaintenanceRecord: RowReadable {
     /// The last run failed.
     package let isFailing: Bool
     package let lastError: String?
-
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        step = try rows.string(row, "step")
-        secondsSinceSuccess = try rows.int64(row, "age")
-        isFailing = try rows.bool(row, "is_failing")
-        lastError = try rows.stringIfPresent(row, "last_error")
-    }
 }

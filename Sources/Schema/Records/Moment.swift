@@ -1,10 +1,12 @@
 package import CarillonText
 
 /// A time of the database in microseconds since 1970.
-package struct Moment: Sendable, JSONConvertible {
+package struct Moment: Decodable, Sendable, JSONConvertible {
     package let microseconds: Int64
 
     package init(_ microseconds: Int64) { self.microseconds = microseconds }
+
+    package init(from decoder: any Decoder) throws { microseconds = try Int64(from: decoder) }
 
     package var text: String { TimeText.seconds(microseconds) }
 

@@ -2,7 +2,7 @@ package import CarillonPostgres
 package import CarillonText
 
 /// A row of `workers`, with what the worker holds.
-package struct WorkerRecord: RowReadable, JSONConvertible {
+package struct WorkerRecord: Record {
     /// Of `carillon.workers w`.
     package static let columns = """
         w.name AS worker, w.id AS number, w.host, w.pid, w.version,
@@ -36,16 +36,11 @@ package struct WorkerRecord: RowReadable, JSONConvertible {
     /// All columns of the row that it was read from.
     package let json: JSONValue
 
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        number = try rows.int64(row, "number")
-        name = try rows.string(row, "worker")
-        host = try rows.stringIfPresent(row, "host")
-        version = try rows.stringIfPresent(row, "version")
-        upFor = try rows.int64(row, "up_seconds")
-        silentFor = try rows.int64(row, "silent_seconds")
-        lease = try rows.int64(row, "lease_seconds")
-        isAlive = try rows.bool(row, "alive")
-        claims = try rows.int64(row, "claims")
-        json = try JSONValue(rows, row)
+    private enum CodingKeys: String, CodingKey {
+        case number, host, version, isAlive, claims, json
+        case name = "worker"
+        case upFor = "up_seconds"
+        case silentFor = "silent_seconds"
+        case lease = "lease_seconds"
     }
 }

@@ -11,22 +11,14 @@ struct ChannelChecks {
     let loop: EventLoop
 
     /// The channels of an app, in short.
-    private struct Channels: RowReadable {
-        let app: Int32
+    private struct Channels: Decodable, Sendable {
+        let appID: Int32
         let name: String
         /// How many are `failed` or `missing`.
         let broken: Int64
         /// The first of those, and why.
         let reference: String?
         let error: String?
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            app = try rows.int32(row, "app_id")
-            name = try rows.string(row, "name")
-            broken = try rows.int64(row, "broken")
-            reference = try rows.stringIfPresent(row, "reference")
-            error = try rows.stringIfPresent(row, "error")
-        }
     }
 
     private static let channels = Statement(
@@ -43,10 +35,10 @@ struct ChannelChecks {
     func run() async -> [Finding] {
         do {
             let apps: [Channels] = try await connection.values(of: Self.channels)
-            let sites = try await ChannelSite.read(apps.map(\.app), on: connection)
+            let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
             var findings = apps.compactMap(Self.finding)
             for app in apps {
-                if let site = sites[app.app] { findings.append(await look(at: site, of: app.name)) }
+                if let site = sites[app.appID] { findings.append(await look(at: site, of: app.name)) }
             }
             return findings
         } catch {

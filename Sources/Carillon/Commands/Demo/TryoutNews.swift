@@ -47,17 +47,11 @@ struct TryoutNews {
     )
     let connection: PostgresConnection
 
-    private struct Ended: RowReadable {
+    private struct Ended: Decodable, Sendable {
         let id: Int64
         let app: String?
         /// Why pushes failed. If there are several reasons, with their counts, the most frequent first.
         let reasons: String?
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            id = try rows.int64(row, "id")
-            app = try rows.stringIfPresent(row, "app")
-            reasons = try rows.stringIfPresent(row, "reasons")
-        }
     }
 
     /// Runs until it is interrupted; throws then.
@@ -66,7 +60,7 @@ struct TryoutNews {
         while true {
             let news: [Ended] = try await connection.values(of: Self.ended, Parameters(PostgresArray(told)))
             for ended in news {
-                for message in try await MessageProgress.all(ended.id, of: ended.app, from: connection) {
+                for message in try await MessageStatus.all(ended.id, of: ended.app, from: connection) {
                     say(Self.line(message, ended.reasons))
                 }
             }
@@ -76,9 +70,9 @@ struct TryoutNews {
         }
     }
 
-    private static func line(_ message: MessageProgress, _ reasons: String?) -> String {
+    private static func line(_ message: MessageStatus, _ reasons: String?) -> String {
         "Message \(message.id): \(message.counts)"
-            + (message.attempts > 0 ? ", after " + Counted.text(message.attempts, "attempt") : "")
+            + (message.attempts.map { ", after " + Counted.text($0, "attempt") } ?? "")
             + (reasons.map { " (\($0.visible))" } ?? "") + "."
     }
 

@@ -29,7 +29,7 @@ struct FailureFilter {
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { try await AppStore(connection).require(name) }
         if let message = settings.countIfAny(.message),
-            try await MessageProgress.all(Int64(message), of: settings.text(.app), from: connection).isEmpty
+            try await MessageStatus.all(Int64(message), of: settings.text(.app), from: connection).isEmpty
         {
             throw MessageKey.unknown("\(message)")
         }

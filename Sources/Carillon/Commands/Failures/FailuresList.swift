@@ -23,9 +23,7 @@ private struct FailuresList {
     private static let failures = Statement(
         "failures_list",
         """
-        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS failed_at, a.name AS app,
-            f.message_id, f.reference, carillon.token_text(f.token) AS token, f.status, f.reason, f.attempt, f.apns_id::text,
-            f.apns_unique_id::text, f.requeued_at IS NOT NULL AS requeued
+        SELECT \(FailureRecord.columns)
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
@@ -37,28 +35,6 @@ private struct FailuresList {
 
     let invocation: Invocation
     let connection: PostgresConnection
-
-    private struct Failure: RowReadable, JSONConvertible {
-        let time: String
-        let app: String?
-        let message: Int64
-        let token: String
-        let status: Int64?
-        let reason: String
-        let isRequeued: Bool
-        let json: JSONValue
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            time = try rows.string(row, "failed_at")
-            app = try rows.stringIfPresent(row, "app")
-            message = try rows.int64(row, "message_id")
-            token = try rows.string(row, "token")
-            status = try rows.int64IfPresent(row, "status")
-            reason = try rows.string(row, "reason")
-            isRequeued = try rows.bool(row, "requeued")
-            json = try JSONValue(rows, row)
-        }
-    }
 
     func run() async throws -> ExitStatus {
         let filter = FailureFilter(settings: invocation.settings)
@@ -75,12 +51,12 @@ private struct FailuresList {
         }
         let table = TextTable(
             failures,
-            .left("TIME") { String($0.time.prefix(19)) + "Z" },
+            .left("TIME") { $0.failedAt.text },
             .left("APP") { $0.app ?? "-" },
-            .right("MESSAGE") { String($0.message) },
+            .right("MESSAGE") { String($0.messageID) },
             .right("STATUS") { $0.status.map { String($0) } ?? "-" },
             .left("REASON") { $0.reason },
-            .left("REQUEUED") { $0.isRequeued ? "yes" : "-" },
+            .left("REQUEUED") { $0.requeuedAt != nil ? "yes" : "-" },
             .left("TOKEN") { $0.token }
         )
         console.print(table)
@@ -90,13 +66,13 @@ private struct FailuresList {
         return .done
     }
 
-    private func read(_ filter: FailureFilter) async throws -> (failures: [Failure], hasMore: Bool) {
+    private func read(_ filter: FailureFilter) async throws -> (failures: [FailureRecord], hasMore: Bool) {
         let limit = invocation.settings.count(.limit)
         var parameters = Parameters()
         filter.append(to: &parameters)
         // One more tells whether there are more.
         parameters.append(Int64(limit) + 1)
-        let failures: [Failure] = try await connection.values(of: Self.failures, parameters)
+        let failures: [FailureRecord] = try await connection.values(of: Self.failures, parameters)
         return (Array(failures.prefix(limit)), failures.count > limit)
     }
 }

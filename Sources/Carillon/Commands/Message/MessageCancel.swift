@@ -52,13 +52,13 @@ extension Command {
         _ id: Int64,
         of app: String?,
         _ connection: PostgresConnection
-    ) async throws -> (Int64, [MessageProgress]) {
+    ) async throws -> (Int64, [MessageStatus]) {
         // The id of a retry is gone with it.
-        let ids = Set(try await MessageProgress.all(id, of: app, from: connection).map(\.id))
+        let ids = Set(try await MessageStatus.all(id, of: app, from: connection).map(\.id))
         guard !ids.isEmpty else { throw MessageKey.unknown("\(id)", of: app) }
         let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }
-        var messages: [MessageProgress] = []
-        for id in ids.sorted() { messages += try await MessageProgress.all(id, of: app, from: connection) }
+        var messages: [MessageStatus] = []
+        for id in ids.sorted() { messages += try await MessageStatus.all(id, of: app, from: connection) }
         return (jobs, messages)
     }
 }

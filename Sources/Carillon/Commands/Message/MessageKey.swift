@@ -7,7 +7,7 @@ struct MessageKey {
     private static let find = Statement(
         "message_find",
         """
-        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, reference => $2, app => $3) AS m
+        SELECT \(MessageStatus.columns) FROM carillon.message_status(id => $1, reference => $2, app => $3) AS m
         ORDER BY m.id, m.app
         """
     )
@@ -33,9 +33,9 @@ struct MessageKey {
     }
 
     /// Every message that it names; throws if there is none.
-    func find(on connection: PostgresConnection) async throws -> [MessageProgress] {
+    func find(on connection: PostgresConnection) async throws -> [MessageStatus] {
         if let app { _ = try await AppStore(connection).find(app) }
-        let messages: [MessageProgress] = try await connection.values(of: Self.find, Parameters(id, reference, app))
+        let messages: [MessageStatus] = try await connection.values(of: Self.find, Parameters(id, reference, app))
         guard !messages.isEmpty else {
             throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)
         }

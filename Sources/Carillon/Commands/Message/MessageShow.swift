@@ -27,13 +27,13 @@ extension Command {
         }
     )
 
-    private static func show(_ message: MessageProgress, on console: Console) {
+    private static func show(_ message: MessageStatus, on console: Console) {
         console.print(
             "Message \(message.id) of \(message.app?.visible ?? "an app that is gone")"
                 + (message.reference.map { ", reference \($0.visible)" } ?? "") + ": \(message.condition)"
         )
         console.print(
-            "  \(Counted.text(message.tokens, "token")): \(message.counts); \(Counted.text(message.attempts, "attempt"))"
+            "  \(Counted.text(message.tokens, "token")): \(message.counts); \(Counted.text(message.attempts ?? 0, "attempt"))"
         )
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
             if let time { console.print("  \(name) \(TimeText.seconds(time))") }

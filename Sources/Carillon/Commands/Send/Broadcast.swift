@@ -42,18 +42,11 @@ private struct Broadcast {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    private struct Progress: RowReadable {
+    private struct Progress: Decodable, Sendable {
         let tokens: Int
         let ended: EndedPushes
         let remaining: Int
         let json: JSONValue
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            tokens = Int(try rows.int64(row, "tokens"))
-            ended = try EndedPushes(rows, row)
-            remaining = Int(try rows.int64(row, "remaining"))
-            json = try JSONValue(rows, row)
-        }
 
         var isFinished: Bool { remaining <= 0 }
 
@@ -128,6 +121,6 @@ private struct Broadcast {
 
     private func look(at id: Int64) async throws -> Progress {
         let parameters = Parameters(id, invocation.settings.text(.app))
-        return try await connection.query(Self.progress, parameters) { rows in try Progress(rows, 0) }
+        return try await connection.query(Self.progress, parameters) { try $0.record(0) }
     }
 }

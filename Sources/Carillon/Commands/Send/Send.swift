@@ -38,8 +38,8 @@ private struct Send {
     private static let failures = Statement(
         "send_failures",
         """
-        SELECT f.token, f.status, f.reason, f.apns_unique_id::text FROM carillon.failures f
-        WHERE f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AND (f.message_id = $1
+        SELECT \(FailureRecord.columns) FROM carillon.failures f JOIN carillon.apps a ON a.id = f.app_id
+        WHERE a.name = $2 AND (f.message_id = $1
             OR f.message_id IN (
                 SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $1 AND r.app_id = f.app_id))
         ORDER BY f.token
@@ -101,7 +101,7 @@ private struct Send {
     }
 
     /// Polls until the message has ended or the time is over, and prints each change of what it waits for.
-    private func follow(_ id: Int64, for wait: Duration) async throws -> MessageProgress {
+    private func follow(_ id: Int64, for wait: Duration) async throws -> MessageStatus {
         let deadline = MonotonicInstant.now + wait
         // Not printed if the message is sent within this time.
         let quiet = MonotonicInstant.now + .milliseconds(500)
@@ -110,7 +110,7 @@ private struct Send {
         var pause = Duration.milliseconds(20)
         while true {
             let app = invocation.settings.text(.app)
-            guard let progress = try await MessageProgress.all(id, of: app, from: connection).first else {
+            guard let progress = try await MessageStatus.all(id, of: app, from: connection).first else {
                 throw CommandError(
                     .failed,
                     "Message \(id) is gone from the queue and from its history.",
@@ -127,32 +127,11 @@ private struct Send {
         }
     }
 
-    private struct Failure: RowReadable, JSONConvertible {
-        let token: String
-        let status: Int64?
-        let reason: String
-        let uniqueID: String?
-        let json: JSONValue
-
-        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            token = try rows.string(row, "token")
-            status = try rows.int64IfPresent(row, "status")
-            reason = try rows.string(row, "reason")
-            uniqueID = try rows.stringIfPresent(row, "apns_unique_id")
-            json = try JSONValue(rows, row)
-        }
-
-        var line: String {
-            let id = uniqueID.map { ", apns-unique-id \($0)" } ?? ""
-            return "\(token): \(status.map { "\($0) " } ?? "")\(reason.visible)\(id)"
-        }
-    }
-
-    private func failures(of id: Int64) async throws -> [Failure] {
+    private func failures(of id: Int64) async throws -> [FailureRecord] {
         try await connection.values(of: Self.failures, Parameters(id, invocation.settings.text(.app)))
     }
 
-    private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
+    private func report(_ id: Int64, _ outcome: MessageStatus, _ failures: [FailureRecord]) {
         let console = invocation.console
         let identified = outcome.tokenOutcomes.filter { $0.wasSent && $0.uniqueID != nil }
         if invocation.settings.isOn(.json) {
@@ -165,7 +144,10 @@ private struct Send {
             return
         }
         console.print("Message \(id): \(outcome.counts).")
-        for failure in failures { console.print("  \(failure.line)") }
+        for failure in failures {
+            let id = failure.apnsUniqueID.map { ", apns-unique-id \($0)" } ?? ""
+            console.print("  \(failure.token): \(failure.answer.visible)\(id)")
+        }
         for token in identified { console.print("  \(token.line.visible)") }
     }
 }

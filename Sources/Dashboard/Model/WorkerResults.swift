@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// What one worker finished of a message.
-struct WorkerShare: RowReadable, JSONConvertible {
+struct WorkerResults: Record {
     /// So many jobs of a message are looked at.
     static let jobDepth: Int64 = 1_000
 
@@ -30,22 +30,14 @@ struct WorkerShare: RowReadable, JSONConvertible {
     let name: String?
     let jobs: Int64
     let ended: EndedPushes
+    let json: JSONValue
+
+    private enum CodingKeys: String, CodingKey {
+        case number = "worker_id"
+        case name = "worker"
+        case jobs, ended, finishedAt, json
+    }
     let finishedAt: Moment
 
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        number = try rows.int64(row, "worker_id")
-        name = try rows.stringIfPresent(row, "worker")
-        jobs = try rows.int64(row, "jobs")
-        ended = try EndedPushes(rows, row)
-        finishedAt = Moment(try rows.timestamp(row, "finished_at"))
-    }
-
     var worker: String { name.map { "worker \(number) (\($0))" } ?? "worker \(number)" }
-
-    var json: JSONValue {
-        [
-            "worker_id": number, "worker": name, "jobs": jobs, "sent": ended.sent, "failed": ended.failed,
-            "expired": ended.expired, "cancelled": ended.cancelled, "finished_at": finishedAt,
-        ]
-    }
 }

@@ -3,7 +3,7 @@ package import CarillonText
 import FoundationEssentials
 
 /// A row of `message_status`.
-package struct MessageProgress: RowReadable {
+package struct MessageStatus: Decodable, Sendable {
     package static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
             m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.may_have_arrived,
@@ -20,7 +20,7 @@ package struct MessageProgress: RowReadable {
     package let app: String?
     package let reference: String?
     package let state: String
-    package let attempts: Int64
+    package let attempts: Int64?
     /// Microseconds since 1970.
     package let nextAttemptAt: Int64?
     package let lastStatus: Int64?
@@ -40,32 +40,12 @@ package struct MessageProgress: RowReadable {
     /// With its tokens.
     package let json: JSONValue
 
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int64(row, "id")
-        app = try rows.stringIfPresent(row, "app")
-        reference = try rows.stringIfPresent(row, "reference")
-        state = try rows.string(row, "state")
-        attempts = try rows.int64IfPresent(row, "attempts") ?? 0
-        nextAttemptAt = try rows.timestampIfPresent(row, "next_attempt_at")
-        lastStatus = try rows.int64IfPresent(row, "last_status")
-        lastReason = try rows.stringIfPresent(row, "last_reason")
-        tokens = try rows.int64(row, "tokens")
-        ended = try EndedPushes(rows, row)
-        waiting = Int(try rows.int64(row, "waiting"))
-        held = try rows.stringIfPresent(row, "held")
-        createdAt = try rows.timestampIfPresent(row, "created_at")
-        finishedAt = try rows.timestampIfPresent(row, "finished_at")
-        outcomes = try rows.string(row, "outcomes")
-        mayHaveArrived = try rows.bool(row, "may_have_arrived")
-        json = try JSONValue(rows, row)
-    }
-
     /// The messages with that id: of one app, or of every app.
     package static func all(
         _ id: Int64,
         of app: String?,
         from database: some StatementRunner
-    ) async throws -> [MessageProgress] {
+    ) async throws -> [MessageStatus] {
         try await database.values(of: byID, Parameters(id, app))
     }
 

@@ -1,0 +1,6 @@
+import CarillonSchema
+import CarillonText
+
+extension FailureRecord {
+    func json(_ tokens: TokenDisplay) -> JSONValue { json.with("token", tokens.text(token)) }
+}
