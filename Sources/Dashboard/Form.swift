@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// The fields of a form that was sent.
@@ -22,7 +23,7 @@ struct Form: Sendable {
 
     /// Without blanks at both ends; nil: nothing is left.
     subscript(name: String) -> String? {
-        guard let value = whole(name)?.withoutBlanks, !value.isEmpty else { return nil }
+        guard let value = whole(name)?.trimmed, !value.isEmpty else { return nil }
         return value
     }
 
@@ -43,13 +44,5 @@ struct Form: Sendable {
             throw PageError.badRequest("'\(name)' is a time in microseconds since 1970.")
         }
         return value
-    }
-}
-
-extension StringProtocol {
-    /// What was typed or copied has blanks around it.
-    var withoutBlanks: String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
-        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 }

@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// Giving the password, and ending a session.
@@ -28,7 +29,7 @@ struct LoginRoutes: Sendable {
         guard let password = fields.first(where: { $0.name == "password" })?.value else {
             return Self.refusal(of: request, next, 400, "Give the password.")
         }
-        let name = fields.first { $0.name == "name" }?.value.withoutBlanks.prefix(60)
+        let name = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
         switch access.logIn(with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
         case .accepted(let id):
             return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))

@@ -33,7 +33,7 @@ struct FindQuery {
         self.tokens = tokens
         wantsList = request.wantsJSON
         let text = request.parameter("q") ?? ""
-        wanted = text.withoutBlanks
+        wanted = text.trimmed
     }
 
     func run() async throws -> any PageView {

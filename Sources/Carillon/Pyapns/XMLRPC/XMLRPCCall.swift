@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 import FoundationEssentials
 
@@ -52,7 +53,7 @@ private struct Reader: ~Copyable {
             case .text(let more): text += more
             case .end, .over: return .string(text)  // a value without a type is a string
             case .start(let type):
-                guard text.isBlank else { throw error("text beside <\(type)>") }
+                guard text.trimmed.isEmpty else { throw error("text beside <\(type)>") }
                 let value = try value(of: type)
                 try end(of: "value")
                 return value
@@ -149,7 +150,7 @@ private struct Reader: ~Copyable {
         while true {
             switch try xml.next() {
             case .text(let text):
-                guard text.isBlank else { throw error("text where an element belongs") }
+                guard text.trimmed.isEmpty else { throw error("text where an element belongs") }
             case .start(let name): return name
             case .end, .over: return nil
             }
@@ -168,13 +169,4 @@ private struct Reader: ~Copyable {
     }
 
     private func error(_ reason: String) -> XMLError { XMLError(reason: reason, place: xml.place) }
-}
-
-extension String {
-    fileprivate var isBlank: Bool { allSatisfy(\.isWhitespace) }
-
-    fileprivate var trimmed: String {
-        let isSpace: (Character) -> Bool = \.isWhitespace
-        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
-    }
 }
