@@ -79,13 +79,13 @@ let package = Package(
             name: "CarillonSchema",
             dependencies: ["CarillonIO", "CarillonPostgres", "CarillonText"],
             path: "Sources/Schema",
+            resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
         .target(
             name: "CarillonPushQueue",
-            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres"],
+            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema"],
             path: "Sources/PushQueue",
-            resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
         .target(
@@ -121,7 +121,9 @@ let package = Package(
         .executableTarget(
             name: "CarillonBenchmarks",
             dependencies: [
-                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema",
+                "ApplePushSimulator",
+                "CarillonTLS",
             ],
             path: "Sources/Benchmarks",
             swiftSettings: settings
@@ -130,7 +132,10 @@ let package = Package(
         // What tests share, then a folder of tests a module.
         .target(
             name: "TestSupport",
-            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS"],
+            dependencies: [
+                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator",
+                "CarillonTLS",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -157,10 +162,19 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "SchemaTests",
+            dependencies: [
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules",
+                "CarillonSchema",
+                "TestSupport",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PushQueueTests",
             dependencies: [
-                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "ApplePushSimulator",
-                "CarillonTLS", "TestSupport",
+                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "CarillonSchema",
+                "ApplePushSimulator", "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -175,7 +189,8 @@ let package = Package(
         .testTarget(
             name: "DashboardTests",
             dependencies: [
-                "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPushQueue", "CarillonTLS", "CarillonWeb",
+                "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPushQueue", "CarillonSchema", "CarillonTLS",
+                "CarillonWeb",
             ],
             swiftSettings: settings
         ),
@@ -197,14 +212,14 @@ let package = Package(
         .testTarget(
             name: "FaultBoard",
             dependencies: [
-                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
-                "CarillonTLS", "CarillonWeb", "TestSupport",
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema",
+                "ApplePushSimulator", "CarillonTLS", "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["CarillonPushQueue", "ApplePushSimulator", "TestSupport"],
+            dependencies: ["CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "TestSupport"],
             swiftSettings: settings
         ),
     ],

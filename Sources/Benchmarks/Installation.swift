@@ -3,6 +3,7 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import FoundationEssentials
 
 /// A private PostgreSQL, durable as in production, with the schema, the simulator, and one app that sends to it.

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 import FoundationEssentials
 import Glibc

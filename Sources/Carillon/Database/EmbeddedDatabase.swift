@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import Glibc
 
 /// The private PostgreSQL of a one-machine installation, in its own folder, with an up-to-date schema.

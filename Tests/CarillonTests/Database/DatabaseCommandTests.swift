@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonTLS
 import FoundationEssentials
 import TestSupport

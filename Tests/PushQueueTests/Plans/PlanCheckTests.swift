@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 package import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 
 /// A database for one test, in the cluster that all tests of the process share, and a session in it. The database is
 /// dropped when the body of `with` ends.

@@ -2,6 +2,7 @@ import ApplePush
 import ApplePushSimulator
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 
 struct DemoDatabase: Sendable {
     /// The app of `carillon demo`.

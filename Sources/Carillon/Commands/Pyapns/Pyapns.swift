@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonWeb
 
 extension Command {

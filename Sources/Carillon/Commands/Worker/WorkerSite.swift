@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 import Synchronization
 

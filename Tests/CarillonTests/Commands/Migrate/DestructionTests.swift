@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonTLS
 import TestSupport
 import Testing

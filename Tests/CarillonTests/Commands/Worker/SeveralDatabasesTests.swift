@@ -2,6 +2,7 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonWeb
 import TestSupport
 import Testing

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import CarillonPushQueue
+@testable import CarillonSchema
 
 /// Functions and views change while they are called.
 @Suite struct UpgradeLoadTests {

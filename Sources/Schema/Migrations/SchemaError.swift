@@ -89,7 +89,7 @@ extension SchemaError {
         )
     }
 
-    static func plans(_ faults: [String]) -> Self {
+    package static func plans(_ faults: [String]) -> Self {
         Self(
             .plans,
             "The worker's statements do not use their indexes: \(faults.joined(separator: "; ")). An index of carillon."
@@ -119,7 +119,7 @@ extension SchemaError {
         return Self(.failed, "\(what) failed and was rolled back: \(error.message)\(advice)", underlying: error)
     }
 
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as SchemaError: self = error
         case let error as PostgresError: self = .database(error)

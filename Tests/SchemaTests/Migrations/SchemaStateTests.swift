@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CarillonPushQueue
+@testable import CarillonSchema
 
 /// What is to be done with a schema, decided without a database.
 @Suite struct SchemaStateTests {

@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import CarillonPushQueue
+@testable import CarillonSchema
 
 /// Functions, views and rights that differ from one release to the next.
 @Suite struct RoutineInstallTests {

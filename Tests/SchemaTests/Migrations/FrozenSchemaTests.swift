@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import CarillonPushQueue
+@testable import CarillonSchema
 
 /// Upgrades the schemas of released versions, as `migrate up` of theirs left them, with rows of every kind. `make freeze` writes the
 /// one of this version.

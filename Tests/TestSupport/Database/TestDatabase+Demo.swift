@@ -1,8 +1,6 @@
-import TestSupport
-
 extension TestDatabase {
     /// A database with the schema, a credential, and an app named "demo", whose id is 1.
-    static func withDemo<R>(_ body: (_ database: TestDatabase) async throws -> R) async throws -> R {
+    package static func withDemo<R>(_ body: (_ database: TestDatabase) async throws -> R) async throws -> R {
         try await with(.schema) { database in
             try await database.run(
                 """
