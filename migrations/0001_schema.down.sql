@@ -1,8 +1,8 @@
 DROP TABLE carillon.audit, carillon.schema_routines, carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 
--- A role that another database uses, or that another owner made, stays. PostgreSQL reports a role that is dropped at
--- the same moment as an internal error.
+-- Keeps a role that another database uses or that another owner created. If a role is being dropped at the same moment, PostgreSQL
+-- reports an internal error.
 DO $$
 DECLARE
     role text;

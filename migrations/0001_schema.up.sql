@@ -1,12 +1,12 @@
--- The schema itself, who may use it, and what has been applied to it.
+-- The schema itself, the roles that may use it, and the record of what has been applied to it.
 --
--- `carillon migrate up` runs the numbered files in order, each in one transaction, and with the last one all functions, views
--- and rights. The same by hand:
+-- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
+-- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
 --     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
--- Each numbered file records itself in carillon.schema_migrations. The others do not, so `carillon migrate up` applies them again:
--- run it last, because workers start only with functions that are recorded.
+-- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
+-- applies them again and records them. Workers start only if they are recorded.
 
 DO $$
 BEGIN
@@ -24,7 +24,7 @@ BEGIN
 END
 $$;
 
--- Lists all missing rights in one error.
+-- Reports all missing rights in one error.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -57,7 +57,7 @@ END
 $$;
 
 CREATE SCHEMA IF NOT EXISTS carillon;
-COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon';
+COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon.';
 
 CREATE TABLE carillon.schema_migrations (
     version    integer PRIMARY KEY,
@@ -68,8 +68,8 @@ CREATE TABLE carillon.schema_migrations (
 
 COMMENT ON TABLE carillon.schema_migrations IS 'Applied migrations.';
 COMMENT ON COLUMN carillon.schema_migrations.version IS 'the number of the migration';
-COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
-COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_migrations.name IS 'the name of the migration';
+COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'the SHA-256 of its file; null if it was applied by hand';
 COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
 
 CREATE TABLE carillon.schema_routines (
@@ -80,12 +80,12 @@ CREATE TABLE carillon.schema_routines (
 );
 
 COMMENT ON TABLE carillon.schema_routines IS 'Applied files of functions, views and rights.';
-COMMENT ON COLUMN carillon.schema_routines.file IS 'its path';
-COMMENT ON COLUMN carillon.schema_routines.checksum IS 'SHA-256 of the file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_routines.file IS 'the path of the file';
+COMMENT ON COLUMN carillon.schema_routines.checksum IS 'the SHA-256 of the file; null if it was applied by hand';
 COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
 COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
 
--- The id goes into each apns-id, so that two installations never give two pushes the same one.
+-- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at timestamptz NOT NULL DEFAULT now()
@@ -93,11 +93,10 @@ CREATE TABLE carillon.installation (
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
 
--- Roles belong to the whole cluster: another database may create or drop them at the same time. A role with a grant
--- in this schema cannot be dropped by the `migrate down` of another database.
+-- Roles belong to the whole cluster, so another database may create or drop them at the same time. The `migrate down` of another
+-- database cannot drop a role that has a grant in this schema.
 --
--- carillon_reaper deletes dead tokens from watched tables and has no other right. It needs CREATE until as_reaper()
--- belongs to it.
+-- carillon_reaper deletes dead tokens from watched tables and has no other rights. It needs CREATE until as_reaper() belongs to it.
 DO $$
 DECLARE
     role text;
@@ -124,11 +123,11 @@ BEGIN
 END
 $$;
 
--- Programs that start before rights.sql is applied say which migration they lack.
+-- Lets programs that start before rights.sql is applied report which migration is missing.
 GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
--- What people have changed. Functions and triggers write it, in the transaction of the change.
+-- What people change. Functions and triggers write it in the same transaction as the change.
 CREATE TABLE carillon.audit (
     id      bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     at      timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -141,19 +140,20 @@ CREATE TABLE carillon.audit (
     CONSTRAINT audit_actor_has_1_to_255_bytes CHECK (octet_length(actor) BETWEEN 1 AND 255)
 );
 CREATE INDEX audit_by_app ON carillon.audit (app, id);
--- For maintenance.
+-- For maintenance, which deletes old rows.
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
-    'Every change of an app, a credential or a channel, and what people cancelled, requeued, dismissed or tested. Kept for a year.';
+    'Every change of an app, a credential or a channel, and everything that people cancelled, requeued, dismissed or tested. '
+    'Kept for a year.';
 COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';
 COMMENT ON COLUMN carillon.audit.actor IS
-    'the person, as the caller names them; of the command line the user and host; without a name, the login';
-COMMENT ON COLUMN carillon.audit.login IS 'the login at PostgreSQL';
+    'the person who made the change, as named by the caller; on the command line, user and host; if no name is given, the login';
+COMMENT ON COLUMN carillon.audit.login IS 'the PostgreSQL login';
 COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, worker or SQL';
-COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
-COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
+COMMENT ON COLUMN carillon.audit.action IS 'for example pause, set app, replace credential or requeue';
+COMMENT ON COLUMN carillon.audit.app IS 'the name of the app at the time; null if the change does not concern a single app';
 COMMENT ON COLUMN carillon.audit.details IS
-    'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
+    'what was changed: arguments, counts, and the earlier value of each member as NAME_before';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

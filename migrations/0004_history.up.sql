@@ -1,4 +1,4 @@
--- What became of messages. Partitioned by day (UTC): maintenance makes the partitions ahead of time, and drops them after the
+-- What became of messages. Partitioned by day (UTC): maintenance creates partitions ahead of time and drops them after the
 -- retention.
 
 CREATE TABLE carillon.results (
@@ -14,42 +14,41 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now(),
     created_at   timestamptz,
     worker_id    bigint,
-    -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
+    -- The outcome of pushes that expired or were cancelled after an attempt. Outcomes of failed pushes are in failures.
     last_status  smallint,
     last_reason  text,
     apns_unique_ids jsonb
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
--- Unlike a B-tree, SP-GiST takes references of any length. Unlike a hash index, it does not slow down when many rows
--- have the same one.
+-- Unlike a B-tree, SP-GiST accepts references of any length. Unlike a hash index, it does not slow down when many rows have the
+-- same reference.
 CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
--- Takes rows of days without a partition. make_partitions() turns it into one.
+-- Holds rows of days without a partition. make_partitions() turns it into a partition.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
--- Otherwise a publication FOR ALL TABLES would refuse every DELETE and UPDATE. A key would cost each INSERT more.
+-- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.results IS
-    'A row for each job that has ended. A message of more than 1,000 tokens has several.';
-COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; if the message has one job, also its id';
+COMMENT ON TABLE carillon.results IS 'One row for each job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job, which is also the id of the message if it has one job';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS
-    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
+    'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
-COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
+COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of any push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.results.worker_id IS
-    'the worker that settled its last push; null: it ended otherwise, for example cancelled, superseded or taken over';
+    'the worker that settled its last push; null if it ended in another way, for example cancelled, superseded or taken over';
 COMMENT ON COLUMN carillon.results.last_status IS
-    'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
-COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';
+    'the last status of a push that expired or was cancelled; null if there was no answer or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null if there was no attempt';
 COMMENT ON COLUMN carillon.results.apns_unique_ids IS
-    'of an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
+    'for an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
 
 -- How pushes of one message ended, for end_messages().
 CREATE TYPE carillon.ending AS (
@@ -62,7 +61,7 @@ CREATE TYPE carillon.ending AS (
     failed          integer,
     expired         integer,
     cancelled       integer,
-    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; else how many are to come
+    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; otherwise how many are to come
     last_status     smallint,  -- as in results
     last_reason     text,
     apns_unique_ids jsonb
@@ -92,32 +91,32 @@ CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_i
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, even if others of its message wait.';
+COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
-COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
-COMMENT ON COLUMN carillon.failures.reason IS 'the reason of APNs, or one of Carillon';
-COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: when the device token became unregistered';
+COMMENT ON COLUMN carillon.failures.status IS
+    'the status that APNs answered; null if the push was refused before it was sent, or no answer came';
+COMMENT ON COLUMN carillon.failures.reason IS 'the reason given by APNs, or one of Carillon''s own';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'for a 410: when the device token became unregistered';
 COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
 COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
-COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
-COMMENT ON COLUMN carillon.failures.broadcast_id IS
-    'the id of the split message, if results has no row of the job; otherwise null';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null if never';
+COMMENT ON COLUMN carillon.failures.broadcast_id IS 'the id of the split message, if results has no row of the job; otherwise null';
 COMMENT ON COLUMN carillon.failures.apns_unique_id IS
-    'of an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
-COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null: never';
+    'for an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
+COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null if never';
 
--- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
--- Where each token has a payload of its own, a row has those of the tokens that failed together.
+-- The content of messages with failures that can be requeued, one row for each message and day. Dead tokens need none. If each
+-- token has its own payload, a row has the payloads of the tokens that failed together.
 CREATE TABLE carillon.failed_messages (
     message_id  bigint NOT NULL,
     app_id      integer NOT NULL,
     lane        smallint NOT NULL,
     payload     json,
-    tokens      text[],  -- in lower case; null: all have the payload
+    tokens      text[],  -- in lower case; null if all tokens share payload
     payloads    json[],
     push_type   text NOT NULL,
     priority    smallint,
@@ -132,8 +131,8 @@ CREATE TABLE carillon.failed_messages (
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
--- Counts by minute. Each worker writes them once a second and not in each settlement: while a long transaction keeps
--- old versions of a row, a row that is updated that often becomes slow to find.
+-- Counts by minute. Each worker writes them once a second instead of in each settlement: while a long transaction keeps old row
+-- versions alive, a row that is updated often becomes slow to find.
 CREATE TABLE carillon.push_counts (
     minute     timestamptz,
     app_id     integer,
@@ -150,19 +149,20 @@ ALTER TABLE carillon.push_counts SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
 );
 COMMENT ON TABLE carillon.push_counts IS
-    'Counts of pushes by minute, app and worker. Each worker writes them once a second: the last second of a worker that '
-    'was killed is missing here, but not in results.';
-COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which they ended';
+    'Counts of pushes by minute, app and worker. Each worker writes them once a second, so the last second of a worker that was '
+    'killed is missing here, but not in results.';
+COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which the pushes ended';
 COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent them';
+COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent the pushes';
 COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another';
-COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'failed pushes with BadDeviceToken';
-COMMENT ON COLUMN carillon.push_counts.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
+COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another attempt';
+COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'pushes that failed with BadDeviceToken';
+COMMENT ON COLUMN carillon.push_counts.bad_topics IS
+    'pushes that failed because their topic was refused, for example with TopicDisallowed';
 
--- A day of many apps and workers is a million rows of push_counts; of these sums it is some thousands.
+-- With many apps and workers, push_counts has a million rows a day; these sums have a few thousand.
 CREATE TABLE carillon.push_count_sums (
     start   timestamptz,
     app_id  integer,
@@ -173,12 +173,12 @@ CREATE TABLE carillon.push_count_sums (
     PRIMARY KEY (app_id, start)
 );
 COMMENT ON TABLE carillon.push_count_sums IS
-    'Sums of push_counts by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
+    'Sums of push_counts by app and 20 minutes, for charts. Maintenance computes them, so those of the last hours may be missing.';
 COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
 COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another';
+COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another attempt';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');

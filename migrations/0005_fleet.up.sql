@@ -1,31 +1,31 @@
--- State that all workers share: the pace of each app, provider tokens and breakers.
+-- State that all workers share: the pace of each app, provider tokens, breakers, and maintenance.
 
 -- When the next turn of an app begins. Apps without max_rate have no row.
 CREATE TABLE carillon.rates (
     app_id  integer PRIMARY KEY,
     next_at timestamptz NOT NULL
 );
--- Updated several times a second: heap-only updates keep it small.
+-- Updated several times a second; heap-only updates keep it small.
 ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
 
--- One provider token for each signing key, minted by the first worker that finds the old one expired.
+-- One provider token for each signing key, minted by the first worker that finds that the previous one has expired.
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
     issued_at      timestamptz NOT NULL,
-    rests_until    timestamptz  -- no token is minted before: APNs refused too many new ones
+    rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
 
--- Apps that were paused because most of their pushes failed in a way that their settings cause.
+-- Apps that were paused because most of their pushes failed for a reason that lies in their settings.
 CREATE TABLE carillon.breakers (
     app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     opened_at         timestamptz NOT NULL DEFAULT now(),
     bad               bigint NOT NULL,
     pushes            bigint NOT NULL,
     closed_at         timestamptz,
-    -- Counts in the minute of closed_at, up to closed_at.
+    -- The counts of the minute of closed_at, up to closed_at.
     closed_bad        bigint NOT NULL DEFAULT 0,
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
@@ -33,17 +33,17 @@ COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that had failed so by then';
-COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
-COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
+COMMENT ON COLUMN carillon.breakers.bad IS 'the number of pushes that had failed for this reason by then';
+COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
+COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS
-    'pushes that failed so in the minute of closed_at, which no longer count';
-COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
+    'the pushes that failed for this reason in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute, which no longer count';
 
--- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
+-- Maintenance: creates partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
 -- deletes other old rows.
 
--- The state of each step. A step is one transaction or several; one that fails does not stop the others.
+-- The state of each step. A step takes one transaction or several; a step that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
     step         text PRIMARY KEY,
     place        integer NOT NULL UNIQUE,

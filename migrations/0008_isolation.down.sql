@@ -1,7 +1,7 @@
--- The foreign key of api_tokens takes a lock on apps, and a session that waits for these locks blocks all others.
+-- The foreign key of api_tokens takes a lock on apps, and while a session waits for it, all later ones wait too.
 SET LOCAL lock_timeout = '5s';
--- Isolated roles stay isolated: they lose all rights, and functions go on checking their caller, because older
--- versions let everybody call them. Migrating up enables row security again.
+-- Isolated roles stay isolated: they lose all rights, and functions still check their caller, because functions of older versions
+-- may be executed by everybody. Migrating up enables row security again.
 DO $$
 DECLARE
     policy record;
@@ -19,7 +19,7 @@ ALTER TABLE carillon.app_roles DISABLE ROW LEVEL SECURITY;
 
 DROP TABLE carillon.api_tokens;
 
--- What rights.sql has granted.
+-- Rights that rights.sql granted.
 REVOKE ALL ON ALL TABLES IN SCHEMA carillon FROM carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA carillon FROM carillon_worker;
 GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines

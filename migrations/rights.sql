@@ -1,7 +1,7 @@
--- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
+-- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 
--- What an earlier release has granted, and the right of every role to execute a new function. Only of what belongs to the
--- owner of the schema: the rest is not ours. Partitions have no rights of their own.
+-- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
+-- schema owns are changed. Partitions have no rights of their own.
 DO $$
 DECLARE
     roles CONSTANT text := 'carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator';
@@ -19,11 +19,11 @@ $$;
 GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
--- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its
--- messages. carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and
--- functions that run as their owner call apps_of_caller().
+-- carillon_app enqueues, with functions or plain INSERT, cancels, registers tokens, and reads the results of messages.
+-- carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and so does apps_of_caller()
+-- in functions that run as their owner.
 GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
--- The columns that a message consists of. Functions that run as their owner write the others.
+-- The columns of a message. Functions that run as their owner write the others.
 GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
@@ -46,10 +46,10 @@ GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempt
 TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
--- Content that another worker keeps at the same time is added to.
+-- Needed when another worker keeps content of the same message at the same time.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
--- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
+-- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 
@@ -66,8 +66,9 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
--- Who may call which functions, all of a name. What no role may call is called by functions that run as their owner, or by the
--- owner. Functions that carillon_operator calls record each change; it has no rights on tables.
+-- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
+-- functions that run as their owner, or by the owner. carillon_operator has no rights on tables; the functions that it calls record
+-- each change.
 DO $$
 DECLARE
     command text;
@@ -108,7 +109,7 @@ BEGIN
 END
 $$;
 
--- The first partitions. Maintenance makes the others, and waits for locks that an upgrade should not hold.
+-- Creates the first partitions. Maintenance creates the others, and waits for locks that an upgrade should not hold.
 DO $$
 BEGIN
     PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent)
@@ -116,7 +117,7 @@ BEGIN
 END
 $$;
 
--- Roles that were isolated before a migration down.
+-- Restores the roles that were isolated before a migration down.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM carillon.app_roles) THEN

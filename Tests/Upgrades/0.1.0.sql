@@ -4,15 +4,15 @@
 -- 0001_schema.up.sql
 BEGIN;
 
--- The schema itself, who may use it, and what has been applied to it.
+-- The schema itself, the roles that may use it, and the record of what has been applied to it.
 --
--- `carillon migrate up` runs the numbered files in order, each in one transaction, and with the last one all functions, views
--- and rights. The same by hand:
+-- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
+-- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
 --     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
--- Each numbered file records itself in carillon.schema_migrations. The others do not, so `carillon migrate up` applies them again:
--- run it last, because workers start only with functions that are recorded.
+-- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
+-- applies them again and records them. Workers start only if they are recorded.
 
 DO $$
 BEGIN
@@ -30,7 +30,7 @@ BEGIN
 END
 $$;
 
--- Lists all missing rights in one error.
+-- Reports all missing rights in one error.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -63,7 +63,7 @@ END
 $$;
 
 CREATE SCHEMA IF NOT EXISTS carillon;
-COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon';
+COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon.';
 
 CREATE TABLE carillon.schema_migrations (
     version    integer PRIMARY KEY,
@@ -74,8 +74,8 @@ CREATE TABLE carillon.schema_migrations (
 
 COMMENT ON TABLE carillon.schema_migrations IS 'Applied migrations.';
 COMMENT ON COLUMN carillon.schema_migrations.version IS 'the number of the migration';
-COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
-COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_migrations.name IS 'the name of the migration';
+COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'the SHA-256 of its file; null if it was applied by hand';
 COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
 
 CREATE TABLE carillon.schema_routines (
@@ -86,12 +86,12 @@ CREATE TABLE carillon.schema_routines (
 );
 
 COMMENT ON TABLE carillon.schema_routines IS 'Applied files of functions, views and rights.';
-COMMENT ON COLUMN carillon.schema_routines.file IS 'its path';
-COMMENT ON COLUMN carillon.schema_routines.checksum IS 'SHA-256 of the file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_routines.file IS 'the path of the file';
+COMMENT ON COLUMN carillon.schema_routines.checksum IS 'the SHA-256 of the file; null if it was applied by hand';
 COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
 COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
 
--- The id goes into each apns-id, so that two installations never give two pushes the same one.
+-- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at timestamptz NOT NULL DEFAULT now()
@@ -99,11 +99,10 @@ CREATE TABLE carillon.installation (
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
 
--- Roles belong to the whole cluster: another database may create or drop them at the same time. A role with a grant
--- in this schema cannot be dropped by the `migrate down` of another database.
+-- Roles belong to the whole cluster, so another database may create or drop them at the same time. The `migrate down` of another
+-- database cannot drop a role that has a grant in this schema.
 --
--- carillon_reaper deletes dead tokens from watched tables and has no other right. It needs CREATE until as_reaper()
--- belongs to it.
+-- carillon_reaper deletes dead tokens from watched tables and has no other rights. It needs CREATE until as_reaper() belongs to it.
 DO $$
 DECLARE
     role text;
@@ -130,11 +129,11 @@ BEGIN
 END
 $$;
 
--- Programs that start before rights.sql is applied say which migration they lack.
+-- Lets programs that start before rights.sql is applied report which migration is missing.
 GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
--- What people have changed. Functions and triggers write it, in the transaction of the change.
+-- What people change. Functions and triggers write it in the same transaction as the change.
 CREATE TABLE carillon.audit (
     id      bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     at      timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -147,20 +146,21 @@ CREATE TABLE carillon.audit (
     CONSTRAINT audit_actor_has_1_to_255_bytes CHECK (octet_length(actor) BETWEEN 1 AND 255)
 );
 CREATE INDEX audit_by_app ON carillon.audit (app, id);
--- For maintenance.
+-- For maintenance, which deletes old rows.
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
-    'Every change of an app, a credential or a channel, and what people cancelled, requeued, dismissed or tested. Kept for a year.';
+    'Every change of an app, a credential or a channel, and everything that people cancelled, requeued, dismissed or tested. '
+    'Kept for a year.';
 COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';
 COMMENT ON COLUMN carillon.audit.actor IS
-    'the person, as the caller names them; of the command line the user and host; without a name, the login';
-COMMENT ON COLUMN carillon.audit.login IS 'the login at PostgreSQL';
+    'the person who made the change, as named by the caller; on the command line, user and host; if no name is given, the login';
+COMMENT ON COLUMN carillon.audit.login IS 'the PostgreSQL login';
 COMMENT ON COLUMN carillon.audit.source IS 'dashboard, command line, pyapns, worker or SQL';
-COMMENT ON COLUMN carillon.audit.action IS 'such as pause, set app, replace credential or requeue';
-COMMENT ON COLUMN carillon.audit.app IS 'the name that the app had; null: no single app';
+COMMENT ON COLUMN carillon.audit.action IS 'for example pause, set app, replace credential or requeue';
+COMMENT ON COLUMN carillon.audit.app IS 'the name of the app at the time; null if the change does not concern a single app';
 COMMENT ON COLUMN carillon.audit.details IS
-    'what was changed: arguments, counts, and of a value that was replaced the one before, with _before behind its name';
+    'what was changed: arguments, counts, and the earlier value of each member as NAME_before';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');
 
@@ -181,14 +181,14 @@ CREATE TABLE carillon.certificates (
     team_id     text,
     created_at  timestamptz NOT NULL DEFAULT now(),
     updated_at  timestamptz NOT NULL DEFAULT now(),
-    -- Written by the program when it has read the credential.
+    -- Written by workers and commands that have read the credential.
     not_after   timestamptz,
     topics      text[],
     status      text,
     last_error  text,
     CONSTRAINT certificates_name_is_not_empty CHECK (name <> ''),
     CONSTRAINT certificates_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
-    -- About three times a chain of ten certificates. Workers read the whole credential again when it changes.
+    -- About three times the size of a chain of ten certificates. Workers read the whole credential again when it changes.
     CONSTRAINT certificates_certificate_is_64_kb_at_most CHECK (octet_length(certificate) <= 65536),
     CONSTRAINT certificates_private_key_is_64_kb_at_most CHECK (octet_length(private_key) <= 65536),
     CONSTRAINT certificates_passphrase_is_4_kb_at_most CHECK (octet_length(passphrase) <= 4096),
@@ -204,19 +204,18 @@ COMMENT ON TABLE carillon.certificates IS
     'Credentials: push certificates and signing keys. Workers use a changed row within seconds.';
 COMMENT ON COLUMN carillon.certificates.id IS 'the certificate_id of apps';
 COMMENT ON COLUMN carillon.certificates.name IS 'the name that commands take as credential';
-COMMENT ON COLUMN carillon.certificates.certificate IS
-    'the certificate and its chain as PEM, which may contain the private key too';
+COMMENT ON COLUMN carillon.certificates.certificate IS 'the certificate and its chain as PEM, optionally with the private key';
 COMMENT ON COLUMN carillon.certificates.private_key IS 'the private key as PEM, or the text of a .p8 file';
 COMMENT ON COLUMN carillon.certificates.passphrase IS 'the passphrase of an encrypted private key';
-COMMENT ON COLUMN carillon.certificates.key_id IS 'of a signing key: Apple''s id of the key';
-COMMENT ON COLUMN carillon.certificates.team_id IS 'of a signing key: Apple''s id of the team';
+COMMENT ON COLUMN carillon.certificates.key_id IS 'for a signing key: Apple''s id of the key';
+COMMENT ON COLUMN carillon.certificates.team_id IS 'for a signing key: Apple''s id of the team';
 COMMENT ON COLUMN carillon.certificates.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.certificates.updated_at IS 'when it was last changed';
 COMMENT ON COLUMN carillon.certificates.not_after IS 'written by workers: when the certificate expires';
 COMMENT ON COLUMN carillon.certificates.topics IS 'written by workers: the topics of the certificate';
 COMMENT ON COLUMN carillon.certificates.status IS
-    'written by workers: ok, expiring, expired, invalid or rejected; null: not checked yet';
-COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with it';
+    'written by workers: ok, expiring, expired, invalid or rejected; null if not checked yet';
+COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with the credential';
 
 CREATE TABLE carillon.apps (
     id               integer GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
@@ -239,7 +238,7 @@ CREATE TABLE carillon.apps (
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
     collapse_unknown boolean NOT NULL DEFAULT false,
     keep_unique_ids  boolean NOT NULL DEFAULT false,
-    -- Whether enqueue checks its caller. Set while any role is isolated: see enforce_isolation().
+    -- Whether enqueue checks its caller. True while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
@@ -266,38 +265,40 @@ CREATE TABLE carillon.apps (
 );
 CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
 COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
-COMMENT ON COLUMN carillon.apps.id IS 'the app_id of all other tables';
-COMMENT ON COLUMN carillon.apps.name IS 'the argument app of all functions';
+COMMENT ON COLUMN carillon.apps.id IS 'the id of the app, which is app_id in all other tables';
+COMMENT ON COLUMN carillon.apps.name IS 'the name of the app, which functions take as the argument app';
 COMMENT ON COLUMN carillon.apps.topic IS
-    'the topic of messages that name none; some push types add a suffix; null: the certificate''s topic';
-COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential it sends with';
+    'the default topic of messages, to which some push types add a suffix; null means the topic of the certificate';
+COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential that the app sends with';
 COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
-COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
+COMMENT ON COLUMN carillon.apps.gateway IS 'host:port to use instead of Apple''s gateway';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
-    'the root certificate to trust for the gateways set here, as PEM; null: the system''s';
+    'the root certificate to trust for the gateways set here, as PEM; null means the certificates of the system';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS
-    'host:port of the legacy feedback service; null: Apple''s for the protocol binary without a gateway, else none';
-COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
-COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port in place of Apple''s channel service';
+    'host:port of the legacy feedback service; null means Apple''s service if protocol is binary and gateway is null, otherwise '
+    'none';
+COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null if there was no error';
+COMMENT ON COLUMN carillon.apps.channel_gateway IS 'host:port to use instead of Apple''s channel service';
 COMMENT ON COLUMN carillon.apps.remove_unknown_channels IS
-    'whether channels that Apple has and this database does not know are removed, a day after they were first seen';
-COMMENT ON COLUMN carillon.apps.paused IS 'whether it is paused: nothing is sent until it is resumed';
+    'whether channels that exist at Apple but not in this database are removed, a day after they were first seen';
+COMMENT ON COLUMN carillon.apps.paused IS 'whether the app is paused: nothing is sent until it is resumed';
 COMMENT ON COLUMN carillon.apps.paused_reason IS 'why it is paused, if the worker or person that paused it gave a reason';
-COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
+COMMENT ON COLUMN carillon.apps.max_rate IS 'the maximum number of pushes a second, for all workers together; null means no limit';
 COMMENT ON COLUMN carillon.apps.max_per_device IS
-    'background pushes an hour to each device token; further ones wait, and newer ones replace them; null: no limit';
-COMMENT ON COLUMN carillon.apps.max_attempts IS 'maximum attempts of a push';
-COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
+    'the maximum number of background pushes an hour to each device token; further ones wait, and newer ones replace them; null '
+    'means no limit';
+COMMENT ON COLUMN carillon.apps.max_attempts IS 'the maximum number of attempts of a push';
+COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken marks a token as dead, as 410 does';
 COMMENT ON COLUMN carillon.apps.collapse_unknown IS
-    'whether a push of unknown outcome that has no collapse id is sent again with its apns-id as collapse id';
+    'whether a push without a collapse id whose outcome is unknown is sent again with its apns-id as collapse id';
 COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
-    'whether results and failures keep the apns-unique-id that APNs sends in the sandbox, for Apple''s push console';
+    'whether results and failures keep the apns-unique-id, which APNs sends in the sandbox and Apple''s push console uses';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 
--- Why an app cannot send, as a worker last found. A table of its own, because workers read an app again whenever its
--- row of apps changes.
+-- Why an app cannot send, as last found by a worker. A separate table, because workers read an app again whenever its row of apps
+-- changes.
 CREATE TABLE carillon.holds (
     app_id      integer PRIMARY KEY,
     kind        text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
@@ -317,9 +318,9 @@ CREATE TABLE carillon.channels (
     last_error   text,
     requested_at timestamptz NOT NULL DEFAULT now(),
     created_at   timestamptz,
-    -- Each request to Apple has a number: what an earlier one brought is not recorded.
+    -- Each request to Apple has a number: the answer of an earlier request is not recorded.
     attempts     integer NOT NULL DEFAULT 0,
-    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known
+    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known yet
     next_try_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, reference),
     CONSTRAINT channels_reference_has_1_to_255_bytes CHECK (octet_length(reference) BETWEEN 1 AND 255),
@@ -330,24 +331,23 @@ CREATE TABLE carillon.channels (
 CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
 CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
 COMMENT ON TABLE carillon.channels IS
-    'The channels of apps, by reference. request_channel adds a row, a worker asks Apple to create the channel.';
+    'The channels of apps, by reference. request_channel adds a row, and a worker creates the channel at Apple.';
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.channels.reference IS 'your own name of the channel';
+COMMENT ON COLUMN carillon.channels.reference IS 'your own name for the channel';
 COMMENT ON COLUMN carillon.channels.policy IS
-    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; cannot be changed';
+    'what Apple stores for devices that are offline: 0 nothing, 1 the latest message; cannot be changed';
 COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of the channel, which Live Activities follow';
 COMMENT ON COLUMN carillon.channels.state IS
     'requested; ready; failed: Apple refused to create it; missing: Apple no longer has it; removing';
-COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple failed; null: it did not';
+COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple failed; null if it did not fail';
 COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
 COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple created it';
-COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple were begun';
-COMMENT ON COLUMN carillon.channels.is_asked IS
-    'whether a request to Apple is in progress or its outcome is unknown';
-COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while it is requested or removing';
+COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple have been started';
+COMMENT ON COLUMN carillon.channels.is_asked IS 'whether a request to Apple is in progress or its outcome is unknown';
+COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while the state is requested or removing';
 
--- Channels that Apple has and no row of channels. Apple tells neither who made a channel nor when, and another database or
--- a person may use the same app.
+-- Channels that exist at Apple but have no row of channels. Apple tells neither who created a channel nor when, and another
+-- database or a person may use the same topic.
 CREATE TABLE carillon.unknown_channels (
     app_id        integer CONSTRAINT unknown_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     channel_id    text,
@@ -355,26 +355,25 @@ CREATE TABLE carillon.unknown_channels (
     first_seen_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, channel_id)
 );
-COMMENT ON TABLE carillon.unknown_channels IS
-    'Channels that Apple has and that are not in channels, as sync last saw them.';
+COMMENT ON TABLE carillon.unknown_channels IS 'Channels that exist at Apple but not in channels, as last seen by sync.';
 COMMENT ON COLUMN carillon.unknown_channels.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.unknown_channels.channel_id IS 'Apple''s id of it';
+COMMENT ON COLUMN carillon.unknown_channels.channel_id IS 'Apple''s id of the channel';
 COMMENT ON COLUMN carillon.unknown_channels.is_ours IS
-    'whether a worker of this database has made it, and its record came too late; it is removed';
+    'whether a worker of this database created it but recorded it too late; such a channel is removed';
 COMMENT ON COLUMN carillon.unknown_channels.first_seen_at IS 'when it was first seen';
 
--- Isolated roles and the apps that they see. isolate_app() writes it.
+-- Isolated roles and the apps that they can see. isolate_app() writes it.
 CREATE TABLE carillon.app_roles (
     app_id integer CONSTRAINT app_roles_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     role   regrole,
     PRIMARY KEY (app_id, role)
 );
-COMMENT ON TABLE carillon.app_roles IS 'Which apps each isolated role sees. isolate_app and unisolate_app write it.';
+COMMENT ON TABLE carillon.app_roles IS 'The apps that each isolated role can see. isolate_app and unisolate_app write it.';
 COMMENT ON COLUMN carillon.app_roles.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.app_roles.role IS 'the role';
+COMMENT ON COLUMN carillon.app_roles.role IS 'the isolated role';
 
--- Functions that check arguments return what they refuse and do not raise it: PostgreSQL adds a line of context for each
--- function between RAISE and the caller, which psql and many drivers print.
+-- Functions that check arguments return a refusal instead of raising it: PostgreSQL adds a line of context for each function
+-- between RAISE and the caller, and psql and many drivers print these lines.
 
 -- A refused argument. The function that the user called raises it.
 CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
@@ -386,12 +385,12 @@ COMMIT;
 -- 0003_queue.up.sql
 BEGIN;
 
--- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither.
+-- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither table.
 --
--- Every key begins with app_id, and so does every index that serves a query about one app. The other indexes serve
--- queries that know no app: an id or a reference alone, jobs that are due, claims of a worker, rows that are old.
+-- Every primary key begins with app_id, and so does every index for queries about one app. The other indexes are for queries that
+-- know no app: an id or a reference alone, jobs that are due, claims of a worker, old rows.
 
--- The primary key is the only index and has the order of claiming. No trigger, foreign key or check slows an INSERT.
+-- The primary key is the only index, in the order in which jobs are claimed. No trigger, foreign key or check slows an INSERT.
 CREATE TABLE carillon.messages (
     id           bigint GENERATED BY DEFAULT AS IDENTITY,
     app_id       integer NOT NULL,
@@ -407,18 +406,18 @@ CREATE TABLE carillon.messages (
     reference    text,
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; a job with three or more is quarantined
-    origin       bigint,  -- the message of a retry or a part; null: its own id
+    claims       smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
+    origin       bigint,  -- for a retry or a part: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    last_status  smallint,  -- of a retry: the outcome of the attempt before; null: no answer
+    last_status  smallint,  -- for a retry: the outcome of the previous attempt; null if there was no answer
     last_reason  text,
     PRIMARY KEY (app_id, lane, id)
 );
--- Tokens and payloads are read once and deleted: compressing them costs more than it saves.
+-- Tokens and payloads are read once and then deleted, so compression costs more than it saves.
 ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL,
     ALTER payloads SET STORAGE EXTERNAL;
--- Rows live briefly. Vacuum starts after a number of dead rows, not a share of the table, and runs without pauses.
+-- Rows are short-lived. Vacuum starts after a fixed number of dead rows, not a share of the table, and runs without delay.
 ALTER TABLE carillon.messages SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_insert_threshold = 100000,
@@ -427,32 +426,31 @@ ALTER TABLE carillon.messages SET (
     toast.autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.messages IS
-    'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave it when a worker claims them.';
-COMMENT ON COLUMN carillon.messages.id IS 'assigned by the queue: INSERT … RETURNING id';
-COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one fails as UnknownApp';
-COMMENT ON COLUMN carillon.messages.lane IS
-    '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
-COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
+    'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave the queue when a worker claims them.';
+COMMENT ON COLUMN carillon.messages.id IS 'the id of the job, assigned by the queue: INSERT … RETURNING id';
+COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; a message for an unknown app fails as UnknownApp';
+COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of these';
+COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each one is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
-    'sent byte for byte to each device token; but if push_type is liveactivity and it begins with {"aps":{"timestamp":0, a '
-    'worker replaces that 0 by the time of sending; null: payloads has one for each';
+    'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity a worker replaces the 0 in '
+    'the prefix {"aps":{"timestamp":0, with the time of sending; null if payloads has one for each';
 COMMENT ON COLUMN carillon.messages.payloads IS
-    'in place of payload: one payload for each device token, by position; sent in the same way';
-COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
+    'instead of payload: one payload for each device token, by position; sent in the same way';
+COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; plain rows do not derive it from the payload';
 COMMENT ON COLUMN carillon.messages.priority IS
-    '10, 5 or 1, see push_types; null: 5 for push type background; for others not sent, so APNs uses 10';
+    '10, 5 or 1, see push_types; null means 5 for push type background, and otherwise that none is sent and APNs uses 10';
 COMMENT ON COLUMN carillon.messages.expires_at IS
-    'not sent after this; null: no limit; epoch: no limit, not stored by Apple (apns-expiration 0)';
+    'the time after which it is not sent; null means no limit; epoch means no limit and no storage by Apple (apns-expiration 0)';
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
-COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the suffix of the push type';
-COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
+COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null means the topic of the app with the suffix of the push type';
+COMMENT ON COLUMN carillon.messages.reference IS 'your own id, kept in results and failures';
 COMMENT ON COLUMN carillon.messages.on_unknown IS
-    'retry, or fail for what must not be sent twice; a row with anything else fails';
+    'retry, or fail for pushes that must not be sent twice; a row with any other value fails';
 COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 
--- Jobs that are not due, and retries. Whoever inserts one takes its id from the sequence of messages, because a due row
--- moves there and keeps its id. What the sequence gives is unique in messages, scheduled and inflight together; an INSERT
--- may bring an id of its own, and two apps may have the same.
+-- Jobs that are not due yet, and retries. Whoever inserts a row takes its id from the sequence of messages, because a due row moves
+-- to messages and keeps its id. Ids from the sequence are unique in messages, scheduled and inflight together. An INSERT may
+-- specify its own id, and two apps may use the same one.
 CREATE TABLE carillon.scheduled (
     LIKE carillon.messages INCLUDING DEFAULTS INCLUDING STORAGE,
     run_at timestamptz NOT NULL,
@@ -460,7 +458,7 @@ CREATE TABLE carillon.scheduled (
 );
 -- The id orders rows that are due at the same time, so that promote() can continue after the last one.
 CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at, id);
--- Cancelling finds the rest of a message and of a broadcast.
+-- Used by cancels to find the remaining jobs of a message or broadcast.
 CREATE INDEX scheduled_by_origin ON carillon.scheduled (app_id, origin) WHERE origin IS NOT NULL;
 CREATE INDEX scheduled_by_broadcast ON carillon.scheduled (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
 ALTER TABLE carillon.scheduled SET (
@@ -470,7 +468,7 @@ ALTER TABLE carillon.scheduled SET (
     toast.autovacuum_vacuum_cost_delay = 0
 );
 
--- What Apple asks of the pushes of one type.
+-- What Apple requires of the pushes of one type.
 CREATE TYPE carillon.push_rules AS (
     push_type            text,
     topic_suffix         text,
@@ -483,7 +481,7 @@ CREATE TYPE carillon.push_rules AS (
     needs_provider_token boolean
 );
 
--- A job in flight. A type of its own, so that stored rows do not block later changes of messages.
+-- A job in flight. A separate type, so that stored rows do not block later changes of messages.
 CREATE TYPE carillon.job AS (
     id           bigint,
     lane         smallint,
@@ -506,7 +504,7 @@ CREATE TYPE carillon.job AS (
     last_reason  text
 );
 
--- A row for each run of a worker. Its id is never used again and fences what the worker writes.
+-- One row for each run of a worker. Its id is never reused, and is part of the fence.
 CREATE TABLE carillon.workers (
     id           bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     name         text NOT NULL,
@@ -516,36 +514,38 @@ CREATE TABLE carillon.workers (
     started_at   timestamptz NOT NULL DEFAULT now(),
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     beat         bigint NOT NULL DEFAULT 0,
-    -- For people and `worker --once`. Take-over ignores it, because the database's clock may be set.
+    -- For people and `worker --once`. Take-over ignores it, because the clock of the database may be changed.
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
     connections  integer
 );
--- Updated every few seconds: heap-only updates keep it small.
+-- Updated every few seconds; heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
     fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.workers IS 'Workers that are running, or that died and have not been taken over.';
-COMMENT ON COLUMN carillon.workers.id IS 'the id of this run; never used again';
-COMMENT ON COLUMN carillon.workers.name IS 'its name, for people';
-COMMENT ON COLUMN carillon.workers.host IS 'the host that it runs on';
-COMMENT ON COLUMN carillon.workers.pid IS 'its process id';
+COMMENT ON TABLE carillon.workers IS 'Workers that are running, and workers that died and have not been taken over.';
+COMMENT ON COLUMN carillon.workers.id IS 'the id of this run; never reused';
+COMMENT ON COLUMN carillon.workers.name IS 'the name of the worker, for people';
+COMMENT ON COLUMN carillon.workers.host IS 'the host that the worker runs on';
+COMMENT ON COLUMN carillon.workers.pid IS 'the process id of the worker';
 COMMENT ON COLUMN carillon.workers.version IS 'the version of the program';
 COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
 COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
 COMMENT ON COLUMN carillon.workers.beat IS
-    'how many heartbeats it has sent; it is dead if there is no new one for the length of the lease';
+    'the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
 COMMENT ON COLUMN carillon.workers.waits IS
-    'how many jobs it claimed within about a minute, by how long each had waited: the buckets of carillon_enqueue_to_claim_seconds';
+    'the number of jobs that it claimed within about a minute, by how long each had waited, in the buckets of '
+    'carillon_enqueue_to_claim_seconds';
 COMMENT ON COLUMN carillon.workers.answers IS
-    'how many answers its program had within about a minute, by how long each took: the buckets of carillon_send_to_answer_seconds';
+    'the number of answers that its program received within about a minute, by how long each took, in the buckets of '
+    'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
-    'how many connections to gateways its program had at its last heartbeat';
+    'the number of connections to gateways that its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
--- Claims, a row each. No transaction is open while their pushes are in the air.
+-- Claims, one per row. No transaction is open while their pushes are in flight.
 CREATE TABLE carillon.inflight (
     id          bigint GENERATED BY DEFAULT AS IDENTITY,
     worker_id   bigint NOT NULL,
@@ -564,13 +564,13 @@ ALTER TABLE carillon.inflight SET (
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.inflight IS 'Claims that are not settled, a row each. Their jobs are in pending.';
+COMMENT ON TABLE carillon.inflight IS 'Claims that are not settled, one per row. The view pending shows their jobs.';
 COMMENT ON COLUMN carillon.inflight.id IS 'the id of the claim';
-COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that holds it';
+COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that holds the claim';
 COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.inflight.claimed_at IS 'when it was claimed';
 
--- Messages some of whose pushes have ended. With none remaining, the row becomes a row of results.
+-- Messages with some pushes that have ended. When none remain, the row becomes a row of results.
 CREATE TABLE carillon.unfinished (
     app_id       integer,
     message_id   bigint,
@@ -594,8 +594,8 @@ ALTER TABLE carillon.unfinished SET (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Messages that were split into several jobs. The id is that of the first job; the ids of all jobs lie between id and
--- last_id, in one lane.
+-- Messages that were split into several jobs. The id is that of the first job; the ids of all jobs are between id and last_id, in
+-- one lane.
 CREATE TABLE carillon.split_messages (
     app_id       integer,
     id           bigint,
@@ -610,18 +610,18 @@ CREATE TABLE carillon.split_messages (
 );
 CREATE INDEX split_messages_by_id ON carillon.split_messages (id);
 COMMENT ON TABLE carillon.split_messages IS
-    'The messages that were split into jobs: broadcasts, and those of more than 1,000 tokens.';
+    'Messages that were split into jobs: broadcasts, and messages of more than 1,000 tokens.';
 COMMENT ON COLUMN carillon.split_messages.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.split_messages.id IS 'the id of the message, which is that of its first job';
+COMMENT ON COLUMN carillon.split_messages.id IS 'the id of the message, which is the id of its first job';
 COMMENT ON COLUMN carillon.split_messages.last_id IS 'the id of its last job';
 COMMENT ON COLUMN carillon.split_messages.lane IS 'the lane of its jobs';
 COMMENT ON COLUMN carillon.split_messages.jobs IS 'the number of its jobs';
-COMMENT ON COLUMN carillon.split_messages.tokens IS 'how many pushes it has';
+COMMENT ON COLUMN carillon.split_messages.tokens IS 'the number of its pushes';
 COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
-COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null: it was not';
+COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null if it was not';
 
--- Messages that were cancelled while in flight: jobs of theirs that come back are not sent again.
+-- Messages that were cancelled while in flight: their jobs are not sent again when they return.
 CREATE TABLE carillon.cancelled (
     app_id       integer,
     message_id   bigint,
@@ -629,8 +629,8 @@ CREATE TABLE carillon.cancelled (
     PRIMARY KEY (app_id, message_id)
 );
 
--- Messages with an attempt that got no answer: they may have been delivered, whatever is recorded later. There is no
--- key, so that no writer waits for another, and a message may have several rows.
+-- Messages with an attempt that got no answer, so that they may have been delivered, whatever is recorded later. There is no key,
+-- so that writers never wait for each other; a message may have several rows.
 CREATE TABLE carillon.unknown_outcomes (
     app_id     integer NOT NULL,
     message_id bigint NOT NULL,
@@ -639,41 +639,41 @@ CREATE TABLE carillon.unknown_outcomes (
 CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
 
--- Dedupe keys. Only calls with a dedupe_key read or write it.
+-- Dedupe keys. Only calls with a dedupe_key use it.
 CREATE TABLE carillon.dedupe (
     app_id     integer,
     key        text,
     message_id bigint NOT NULL,
     until      timestamptz NOT NULL,
-    request    bytea,  -- SHA-256 of what came with the key by POST /messages; null: the key came otherwise
+    request    bytea,  -- the SHA-256 of the body sent with the key to POST /messages; null if the key came another way
     PRIMARY KEY (app_id, key)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 
--- Tasks that one worker of the fleet does at a time: the one whose UPDATE … WHERE next_run <= now() returns the row.
+-- Tasks that one worker of the fleet does at a time: the worker whose UPDATE … WHERE next_run <= now() returns the row.
 CREATE TABLE carillon.fleet_tasks (
     name     text PRIMARY KEY,
     next_run timestamptz NOT NULL DEFAULT now(),
     every    interval NOT NULL,
-    held_by  bigint  -- the worker that does it now; once it is dead, another does the task
+    held_by  bigint  -- the worker that is doing it; once that worker is dead, another one does the task
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
     ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
 
--- What the record of a cancelled job needs.
+-- What is needed to record a cancelled job.
 CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
     last_reason text, created_at timestamptz,
-    updates text[]  -- its tokens, if it is an update
+    updates text[]  -- its tokens, if its pushes are updates
 );
 
--- The rest of a message after its jobs left the queue: tokens that are not counted yet, and those of them in flight.
+-- What is left of a message after its jobs left the queue: tokens that are not counted yet, and how many of them are in flight.
 CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
 
--- The time of one background push to a device token, of an app with max_per_device.
+-- The time of one background push to a device token, for apps with max_per_device.
 CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
 
--- A row a token. Each push has one slot, in which it was sent or will be.
+-- One row for each token. Each push has one slot: the time at which it was or will be sent.
 CREATE TABLE carillon.device_slots (
     app_id  integer,
     token   text,
@@ -686,19 +686,19 @@ ALTER TABLE carillon.device_slots SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when the waiting ones will be. Only apps with max_per_device have rows.';
+    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
 COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
-COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of what it means';
-COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of them';
+COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
+COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of the times';
 
--- The order of updates: no device shows an older one after a newer one.
+-- The order of updates: no device shows an older update after a newer one.
 --
--- APNs keeps no order, and a retry may be sent hours after a later update. Two tables keep the order of the updates of
--- a token. Callers only insert: a row for each update that is not sent yet. Workers only upsert: a row for each token,
--- with the update that was sent last and its timestamp. So no caller ever waits for another, or for a worker.
+-- APNs does not keep the order of pushes, and a retry may be sent hours after a later update. Two tables keep the order of the
+-- updates of a token. Callers only insert: one row for each update that is not sent yet. Workers only upsert: one row for each
+-- token, with the update that was sent last and its timestamp. So callers never wait for each other or for a worker.
 --
--- What is published to a channel is ordered in the same way: its token stands for the channel.
+-- Updates published to a channel are ordered in the same way; a token stands for the channel.
 
 -- Updates that no worker has sent yet.
 CREATE TABLE carillon.activity_updates (
@@ -707,23 +707,24 @@ CREATE TABLE carillon.activity_updates (
     message_id bigint,
     is_end     boolean NOT NULL,      -- updates are ordered by is_end, due_at, message_id
     due_at     timestamptz NOT NULL,
-    expires_at timestamptz,           -- null: it does not expire
+    expires_at timestamptz,           -- null if it does not expire
     PRIMARY KEY (app_id, token, message_id)
 );
 ALTER TABLE carillon.activity_updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_updates IS
-    'Updates of Live Activities and channels that are not sent yet: a row for each token of each update. '
-    'update_activity, end_activity and publish write it.';
+    'Updates of Live Activities and channels that are not sent yet, one row for each token of each update. update_activity, '
+    'end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or that of the channel';
-COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the id of the message';
 COMMENT ON COLUMN carillon.activity_updates.is_end IS
-    'whether it ends the Live Activity: it supersedes the updates that wait with it, even later ones';
+    'whether it ends the Live Activity; an end supersedes all updates that wait with it, even later ones';
 COMMENT ON COLUMN carillon.activity_updates.due_at IS
-    'when it was enqueued, or its run_at: only an update that is due replaces an older one';
-COMMENT ON COLUMN carillon.activity_updates.expires_at IS 'from then on it replaces none; null: it does not expire';
+    'when it was enqueued, or its run_at; an update replaces older ones only once it is due';
+COMMENT ON COLUMN carillon.activity_updates.expires_at IS
+    'the time after which it replaces no other update; null if it does not expire';
 
 -- The latest update of each token that a worker has sent or is about to send.
 CREATE TABLE carillon.activity_stamps (
@@ -732,8 +733,8 @@ CREATE TABLE carillon.activity_stamps (
     message_id bigint NOT NULL,
     is_final   boolean NOT NULL,
     due_at     timestamptz NOT NULL,
-    highest    bigint NOT NULL,  -- the highest message id ordered so far: these updates have no rows in activity_updates
-    stamp      bigint NOT NULL,  -- what the payload says: seconds since 1970
+    highest    bigint NOT NULL,  -- the highest message id ordered so far; the updates up to it have no rows in activity_updates
+    stamp      bigint NOT NULL,  -- the timestamp in the payload: seconds since 1970
     PRIMARY KEY (app_id, token)
 );
 ALTER TABLE carillon.activity_stamps SET (
@@ -741,19 +742,19 @@ ALTER TABLE carillon.activity_stamps SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_stamps IS
-    'The latest update of each token that a worker has sent or is about to send, a row a token.';
+    'The latest update of each token that a worker has sent or is about to send, one row for each token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or that of the channel';
-COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the message';
+COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the id of the message';
 COMMENT ON COLUMN carillon.activity_stamps.is_final IS
-    'whether it has ended the activity: nothing is sent after it. A channel goes on after an end';
-COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its place in the order of the updates';
+    'whether it has ended the activity, so that nothing is sent after it; never true for a channel';
+COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its position in the order of updates';
 COMMENT ON COLUMN carillon.activity_stamps.highest IS
-    'the highest id of its updates: an older one that comes back for a retry is not sent';
+    'the highest message id ordered so far; an older update that returns for a retry is not sent';
 COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
--- A lock with two modes, one for cancels and one for sessions that put jobs into the queue: each is shared, and they
--- exclude each other. A view is never locked by VACUUM or pg_dump for long.
+-- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
+-- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');
@@ -763,7 +764,7 @@ COMMIT;
 -- 0004_history.up.sql
 BEGIN;
 
--- What became of messages. Partitioned by day (UTC): maintenance makes the partitions ahead of time, and drops them after the
+-- What became of messages. Partitioned by day (UTC): maintenance creates partitions ahead of time and drops them after the
 -- retention.
 
 CREATE TABLE carillon.results (
@@ -779,42 +780,41 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now(),
     created_at   timestamptz,
     worker_id    bigint,
-    -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
+    -- The outcome of pushes that expired or were cancelled after an attempt. Outcomes of failed pushes are in failures.
     last_status  smallint,
     last_reason  text,
     apns_unique_ids jsonb
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
--- Unlike a B-tree, SP-GiST takes references of any length. Unlike a hash index, it does not slow down when many rows
--- have the same one.
+-- Unlike a B-tree, SP-GiST accepts references of any length. Unlike a hash index, it does not slow down when many rows have the
+-- same reference.
 CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
--- Takes rows of days without a partition. make_partitions() turns it into one.
+-- Holds rows of days without a partition. make_partitions() turns it into a partition.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
--- Otherwise a publication FOR ALL TABLES would refuse every DELETE and UPDATE. A key would cost each INSERT more.
+-- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.results IS
-    'A row for each job that has ended. A message of more than 1,000 tokens has several.';
-COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; if the message has one job, also its id';
+COMMENT ON TABLE carillon.results IS 'One row for each job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job, which is also the id of the message if it has one job';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS
-    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
+    'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
-COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of a push';
+COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of any push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.results.worker_id IS
-    'the worker that settled its last push; null: it ended otherwise, for example cancelled, superseded or taken over';
+    'the worker that settled its last push; null if it ended in another way, for example cancelled, superseded or taken over';
 COMMENT ON COLUMN carillon.results.last_status IS
-    'the last status of a push that expired or was cancelled; null: no answer, or no attempt';
-COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null: no attempt';
+    'the last status of a push that expired or was cancelled; null if there was no answer or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null if there was no attempt';
 COMMENT ON COLUMN carillon.results.apns_unique_ids IS
-    'of an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
+    'for an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
 
 -- How pushes of one message ended, for end_messages().
 CREATE TYPE carillon.ending AS (
@@ -827,7 +827,7 @@ CREATE TYPE carillon.ending AS (
     failed          integer,
     expired         integer,
     cancelled       integer,
-    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; else how many are to come
+    remaining       integer,  -- null: these were all its pushes; 0: it has a row of unfinished; otherwise how many are to come
     last_status     smallint,  -- as in results
     last_reason     text,
     apns_unique_ids jsonb
@@ -857,32 +857,32 @@ CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_i
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, even if others of its message wait.';
+COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
-COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
-COMMENT ON COLUMN carillon.failures.reason IS 'the reason of APNs, or one of Carillon';
-COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: when the device token became unregistered';
+COMMENT ON COLUMN carillon.failures.status IS
+    'the status that APNs answered; null if the push was refused before it was sent, or no answer came';
+COMMENT ON COLUMN carillon.failures.reason IS 'the reason given by APNs, or one of Carillon''s own';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'for a 410: when the device token became unregistered';
 COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
 COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
-COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
-COMMENT ON COLUMN carillon.failures.broadcast_id IS
-    'the id of the split message, if results has no row of the job; otherwise null';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null if never';
+COMMENT ON COLUMN carillon.failures.broadcast_id IS 'the id of the split message, if results has no row of the job; otherwise null';
 COMMENT ON COLUMN carillon.failures.apns_unique_id IS
-    'of an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
-COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null: never';
+    'for an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
+COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null if never';
 
--- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
--- Where each token has a payload of its own, a row has those of the tokens that failed together.
+-- The content of messages with failures that can be requeued, one row for each message and day. Dead tokens need none. If each
+-- token has its own payload, a row has the payloads of the tokens that failed together.
 CREATE TABLE carillon.failed_messages (
     message_id  bigint NOT NULL,
     app_id      integer NOT NULL,
     lane        smallint NOT NULL,
     payload     json,
-    tokens      text[],  -- in lower case; null: all have the payload
+    tokens      text[],  -- in lower case; null if all tokens share payload
     payloads    json[],
     push_type   text NOT NULL,
     priority    smallint,
@@ -897,8 +897,8 @@ CREATE TABLE carillon.failed_messages (
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
--- Counts by minute. Each worker writes them once a second and not in each settlement: while a long transaction keeps
--- old versions of a row, a row that is updated that often becomes slow to find.
+-- Counts by minute. Each worker writes them once a second instead of in each settlement: while a long transaction keeps old row
+-- versions alive, a row that is updated often becomes slow to find.
 CREATE TABLE carillon.push_counts (
     minute     timestamptz,
     app_id     integer,
@@ -915,19 +915,20 @@ ALTER TABLE carillon.push_counts SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
 );
 COMMENT ON TABLE carillon.push_counts IS
-    'Counts of pushes by minute, app and worker. Each worker writes them once a second: the last second of a worker that '
-    'was killed is missing here, but not in results.';
-COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which they ended';
+    'Counts of pushes by minute, app and worker. Each worker writes them once a second, so the last second of a worker that was '
+    'killed is missing here, but not in results.';
+COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which the pushes ended';
 COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent them';
+COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent the pushes';
 COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another';
-COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'failed pushes with BadDeviceToken';
-COMMENT ON COLUMN carillon.push_counts.bad_topics IS 'failed pushes whose topic was refused, such as TopicDisallowed';
+COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another attempt';
+COMMENT ON COLUMN carillon.push_counts.bad_tokens IS 'pushes that failed with BadDeviceToken';
+COMMENT ON COLUMN carillon.push_counts.bad_topics IS
+    'pushes that failed because their topic was refused, for example with TopicDisallowed';
 
--- A day of many apps and workers is a million rows of push_counts; of these sums it is some thousands.
+-- With many apps and workers, push_counts has a million rows a day; these sums have a few thousand.
 CREATE TABLE carillon.push_count_sums (
     start   timestamptz,
     app_id  integer,
@@ -938,13 +939,13 @@ CREATE TABLE carillon.push_count_sums (
     PRIMARY KEY (app_id, start)
 );
 COMMENT ON TABLE carillon.push_count_sums IS
-    'Sums of push_counts by 20 minutes and app, for charts. Maintenance makes them, so those of the last hours can be missing.';
+    'Sums of push_counts by app and 20 minutes, for charts. Maintenance computes them, so those of the last hours may be missing.';
 COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
 COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another';
+COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another attempt';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');
 
@@ -953,34 +954,34 @@ COMMIT;
 -- 0005_fleet.up.sql
 BEGIN;
 
--- State that all workers share: the pace of each app, provider tokens and breakers.
+-- State that all workers share: the pace of each app, provider tokens, breakers, and maintenance.
 
 -- When the next turn of an app begins. Apps without max_rate have no row.
 CREATE TABLE carillon.rates (
     app_id  integer PRIMARY KEY,
     next_at timestamptz NOT NULL
 );
--- Updated several times a second: heap-only updates keep it small.
+-- Updated several times a second; heap-only updates keep it small.
 ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
 
--- One provider token for each signing key, minted by the first worker that finds the old one expired.
+-- One provider token for each signing key, minted by the first worker that finds that the previous one has expired.
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
     issued_at      timestamptz NOT NULL,
-    rests_until    timestamptz  -- no token is minted before: APNs refused too many new ones
+    rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
 
--- Apps that were paused because most of their pushes failed in a way that their settings cause.
+-- Apps that were paused because most of their pushes failed for a reason that lies in their settings.
 CREATE TABLE carillon.breakers (
     app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     opened_at         timestamptz NOT NULL DEFAULT now(),
     bad               bigint NOT NULL,
     pushes            bigint NOT NULL,
     closed_at         timestamptz,
-    -- Counts in the minute of closed_at, up to closed_at.
+    -- The counts of the minute of closed_at, up to closed_at.
     closed_bad        bigint NOT NULL DEFAULT 0,
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
@@ -988,17 +989,17 @@ COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS 'pushes that had failed so by then';
-COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
-COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
+COMMENT ON COLUMN carillon.breakers.bad IS 'the number of pushes that had failed for this reason by then';
+COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
+COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS
-    'pushes that failed so in the minute of closed_at, which no longer count';
-COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which no longer count';
+    'the pushes that failed for this reason in the minute of closed_at, which no longer count';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute, which no longer count';
 
--- Maintenance: makes partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
+-- Maintenance: creates partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
 -- deletes other old rows.
 
--- The state of each step. A step is one transaction or several; one that fails does not stop the others.
+-- The state of each step. A step takes one transaction or several; a step that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
     step         text PRIMARY KEY,
     place        integer NOT NULL UNIQUE,
@@ -1028,7 +1029,7 @@ COMMIT;
 -- 0006_tokens.up.sql
 BEGIN;
 
--- In lower case, so that a device has one row and feedback finds it.
+-- Tokens are in lower case, so that a device has only one row and feedback finds it.
 CREATE TABLE carillon.tokens (
     app_id      integer,
     token       text,
@@ -1040,7 +1041,7 @@ CREATE TABLE carillon.tokens (
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
-    -- As in token_kinds(). An unknown kind would be one that no broadcast reaches.
+    -- As in token_kinds(). No broadcast would reach a token of an unknown kind.
     CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
         'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))
 );
@@ -1048,23 +1049,22 @@ ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
 );
 CREATE INDEX tokens_by_owner ON carillon.tokens (owner) WHERE owner IS NOT NULL;
--- Broadcasts to few tokens among many devices do not read those.
+-- Lets a broadcast to a few tokens skip the many device tokens between them.
 CREATE INDEX tokens_by_kind ON carillon.tokens (app_id, kind, token) WHERE kind <> 'device';
 CREATE INDEX tokens_by_end ON carillon.tokens (expires_at) WHERE expires_at IS NOT NULL;
-COMMENT ON TABLE carillon.tokens IS
-    'Registered device tokens: broadcast sends to them. The feedback pass deletes dead ones.';
+COMMENT ON TABLE carillon.tokens IS 'Registered device tokens, to which broadcast sends. The feedback pass deletes dead ones.';
 COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
 COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
-COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only feedback of a later time deletes it';
+COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only later feedback deletes it';
 COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 COMMENT ON COLUMN carillon.tokens.kind IS
-    'what it is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
+    'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
     'push_to_talk or mdm; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
-    'when its Live Activity ends: broadcasts then skip it, and maintenance deletes it; null: never';
+    'when its Live Activity ends; from then on broadcasts skip it and maintenance deletes it; null means never';
 
--- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
+-- 410 answers, entries of the legacy feedback list, and BadDeviceToken answers for apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
     id              bigint GENERATED BY DEFAULT AS IDENTITY,
     app_id          integer NOT NULL,
@@ -1082,17 +1082,17 @@ CREATE INDEX feedback_to_handle ON carillon.feedback (app_id, id) WHERE handled_
 CREATE INDEX feedback_by_time_handled ON carillon.feedback (handled_at) WHERE handled_at IS NOT NULL;
 ALTER TABLE carillon.feedback SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
 COMMENT ON TABLE carillon.feedback IS 'Reports of dead tokens, from APNs and from the legacy feedback list.';
-COMMENT ON COLUMN carillon.feedback.id IS 'in the order of arrival';
+COMMENT ON COLUMN carillon.feedback.id IS 'ascending in order of arrival';
 COMMENT ON COLUMN carillon.feedback.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.feedback.token IS 'the device token';
-COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when it became dead';
+COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when the token became dead';
 COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
 COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
-COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null: not yet';
-COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null: not yet';
+COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null if not yet';
+COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null if not yet';
 
--- Tables of the application from which the feedback pass also deletes.
+-- The application's tables from which the feedback pass also deletes.
 CREATE TABLE carillon.watched_tables (
     id             bigint GENERATED BY DEFAULT AS IDENTITY,
     app_id         integer NOT NULL CONSTRAINT watched_tables_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
@@ -1102,29 +1102,29 @@ CREATE TABLE carillon.watched_tables (
     app_column     name,
     created_at     timestamptz NOT NULL DEFAULT now(),
     last_error     text,
-    -- The first row of feedback that this table has missed, because a deletion failed. A later pass makes up for it, as
-    -- far back as feedback is kept.
+    -- The first row of feedback that this table has missed because a deletion failed. A later pass catches up, as far back as
+    -- feedback is kept.
     missed_from    bigint,
     PRIMARY KEY (app_id, id),
     CONSTRAINT watched_tables_once_an_app UNIQUE (app_id, relation)
 );
 COMMENT ON TABLE carillon.watched_tables IS
-    'Your own tables from which feedback passes delete dead tokens. watch_tokens and unwatch_tokens write it.';
-COMMENT ON COLUMN carillon.watched_tables.id IS 'in the order of their addition';
+    'Your own tables from which feedback passes also delete dead tokens. watch_tokens and unwatch_tokens write it.';
+COMMENT ON COLUMN carillon.watched_tables.id IS 'ascending in order of addition';
 COMMENT ON COLUMN carillon.watched_tables.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.watched_tables.relation IS 'the table';
-COMMENT ON COLUMN carillon.watched_tables.token_column IS 'its column of device tokens';
-COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'its column of the time of registration';
+COMMENT ON COLUMN carillon.watched_tables.token_column IS 'the column that holds device tokens';
+COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'the column that holds the time of registration';
 COMMENT ON COLUMN carillon.watched_tables.app_column IS
-    'its column of the app, by name or id; null: all rows are of this app';
+    'the column that holds the name or id of the app; null if all rows belong to this app';
 COMMENT ON COLUMN carillon.watched_tables.created_at IS 'when it was added';
-COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could not delete from it; null: it could';
+COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could not delete from it; null if it could';
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
-    'the first row of feedback that has not been applied there; null: none';
+    'the first row of feedback that has not been applied to it; null if there is none';
 
--- The only rights of carillon_reaper are those that owners of watched tables have granted. Triggers, policies and rules of the
--- table run with these rights and the owner's search_path, so the statement names all schemas. SET ROLE is refused in here. It
--- checks its own owner, because a restore can change it.
+-- The only rights of carillon_reaper are those granted by the owners of watched tables. Triggers, policies and rules of the table
+-- run with these rights and the owner's search_path, so the statement qualifies every name. SET ROLE is refused inside this
+-- function. It checks its own owner, because a restore can change it.
 CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
@@ -1142,9 +1142,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.as_reaper IS
-    'Internal: runs a statement about a watched table as carillon_reaper, and returns its count.';
+    'Internal: runs a statement on a watched table as carillon_reaper, and returns its count.';
 
--- PostgreSQL lets only a member of a role make it the owner of a function.
+-- Only a member of a role may make it the owner of a function.
 DO $$
 BEGIN
     ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
@@ -1171,9 +1171,7 @@ COMMIT;
 -- 0007_arguments.up.sql
 BEGIN;
 
--- Checks the arguments of a message and builds its payload.
---
--- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+-- Types for the arguments of messages and for what is built from them.
 
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
@@ -1221,15 +1219,15 @@ CREATE TYPE carillon.message_arguments AS (
 CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
-    after_badge text  -- where each token has a badge of its own: what follows it, and payload is what precedes it
+    after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
 
 CREATE TYPE carillon.message_state AS (
     id              bigint,
     app             text,
     reference       text,
-    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or if nothing was sent failed, expired,
-    -- cancelled, or empty: a row without tokens
+    -- scheduled, ready, in flight or retrying; once ended, sent or partly sent, or if nothing was sent: failed, expired, cancelled,
+    -- or empty (a row without tokens)
     state           text,
     attempts        integer,
     next_attempt_at timestamptz,
@@ -1244,44 +1242,44 @@ CREATE TYPE carillon.message_state AS (
     held            text,
     created_at      timestamptz,
     finished_at     timestamptz,
-    -- Of single tokens, the first 1,000: those that failed, those that wait, and those that were sent with an
-    -- apns-unique-id that was kept. All others were sent, expired or cancelled.
+    -- The first 1,000 tokens that failed, that wait, or that were sent with an apns-unique-id that was kept. All others were sent,
+    -- expired or cancelled.
     outcomes        jsonb,
     may_have_arrived boolean
 );
-COMMENT ON TYPE carillon.message_state IS 'A message and what became of it, as message_status returns it.';
-COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast returned';
+COMMENT ON TYPE carillon.message_state IS 'A message and its state, as returned by message_status.';
+COMMENT ON COLUMN carillon.message_state.id IS 'the id that enqueue or broadcast returned';
 COMMENT ON COLUMN carillon.message_state.app IS 'the name of the app';
 COMMENT ON COLUMN carillon.message_state.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.message_state.state IS
     'scheduled, ready, in flight or retrying; once ended: sent, partly sent, failed, expired, cancelled or empty';
-COMMENT ON COLUMN carillon.message_state.attempts IS 'the highest number of attempts begun for a push';
+COMMENT ON COLUMN carillon.message_state.attempts IS 'the highest number of attempts started for any push';
 COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next scheduled job or retry is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
-    'the status of the last failed attempt; null: no answer; 200: every push that has ended was sent';
+    'the status of the last failed attempt; null if there was no answer; 200 if every push that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
-    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded: a newer update '
+    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded if a newer update '
     'replaced it';
-COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
+COMMENT ON COLUMN carillon.message_state.tokens IS 'the number of its pushes, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS
-    'pushes that APNs answered with 200; with the protocol binary, those after which no error came';
+    'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.held IS
-    'why it is not sent at the moment: a paused app, no worker, a refused credential';
-COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: that could not be recorded';
-COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
+    'why it is not sent at the moment, for example a paused app, no worker, or a refused credential';
+COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null if this could not be recorded';
+COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null if some pushes have not ended';
 COMMENT ON COLUMN carillon.message_state.outcomes IS
-    'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; none '
-    'that was sent, expired or cancelled; with apns_unique_id where it was kept, also for tokens that were sent';
+    'an array of objects {token, state, status, reason, next_attempt_at} for up to 1,000 tokens that failed or wait; if '
+    'apns_unique_id was kept, it is included, also for tokens that were sent';
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 
--- Live Activities: what starts, updates and ends them.
+-- Starting, updating and ending Live Activities.
 
--- The arguments of the three functions for callers.
+-- The arguments of start_activity, update_activity and end_activity.
 CREATE TYPE carillon.activity_arguments AS (
     app             text,
     tokens          text[],
@@ -1289,7 +1287,7 @@ CREATE TYPE carillon.activity_arguments AS (
     state_text      text,   -- the content state as text, or as JSON
     content_state   jsonb,
     attributes_type text,
-    attributes_text text,   -- likewise
+    attributes_text text,   -- in the same form
     attributes      jsonb,
     alert           text,
     alert_type      regtype,  -- the type of the argument
@@ -1316,7 +1314,7 @@ CREATE TYPE carillon.activity_arguments AS (
     extra           jsonb
 );
 
--- What is published to a channel.
+-- Publishing to a channel.
 
 -- The arguments of publish.
 CREATE TYPE carillon.publication AS (
@@ -1353,9 +1351,9 @@ COMMIT;
 -- 0008_isolation.up.sql
 BEGIN;
 
--- Isolates apps from each other, with a role for each. The policies take effect with the first isolated role.
+-- Isolates apps from each other by giving each its own role. The policies take effect with the first isolated role.
 
--- Roles with rights that were granted by hand see what they saw before.
+-- Roles with rights that were granted by hand keep seeing what they saw before.
 DO $$
 DECLARE
     relation text;
@@ -1375,21 +1373,21 @@ CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
 
--- MARK: Tokens of programs
+-- MARK: API tokens
 
 CREATE TABLE carillon.api_tokens (
     app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
     name       text,
-    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not kept
+    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not stored
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, name),
     CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
 );
-COMMENT ON TABLE carillon.api_tokens IS 'The tokens with which programs may POST /messages, each for one app.';
+COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
 COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
-COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which is kept nowhere';
-COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was made';
+COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
+COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'isolation');
 
@@ -1406,14 +1404,14 @@ END
 $$;
 SET LOCAL check_function_bodies = off;
 -- functions/api_tokens.sql
--- Tokens of programs that POST /messages.
+-- API tokens, with which programs POST /messages.
 
 CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
-    -- Each has 122 random bits.
+    -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
     refusal carillon.refusal;
 BEGIN
@@ -1443,7 +1441,7 @@ BEGIN
 END
 $$;
 
--- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
+-- Takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
@@ -1484,7 +1482,7 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
--- Pushes that were counted before do not open it again.
+-- Records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker again.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -1546,7 +1544,7 @@ BEGIN
 END
 $$;
 
--- Where pushes go, and with which credential, only the owner of the schema changes.
+-- Only the owner of the schema can change where an app sends and which credential it uses.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
 ) RETURNS boolean
@@ -1579,16 +1577,16 @@ $$;
 
 
 -- functions/audit.sql
--- What people have changed: functions and triggers write the table audit, in the transaction of the change.
+-- Records what people change: functions and triggers write to audit in the same transaction as the change.
 
--- Without a name it stays the one of SET carillon.actor, or the login.
+-- Without a name, keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
         nullif(current_setting('carillon.actor', true), ''), session_user), true)
 $$;
 
--- A null is a value: the limit that was none before.
+-- A null is recorded too: a limit that was null before, for example.
 CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
@@ -1596,7 +1594,7 @@ LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS
     WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
 $$;
 
--- Details that are null are left out. What replaced another value is kept with it: see replaced().
+-- Leaves out details that are null. `changed` holds new and earlier values: see replaced().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -1605,7 +1603,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
         jsonb_strip_nulls(details) || coalesce(changed, '{}'))
 $$;
 
--- What programs do as well, and often, is recorded only if a person does it, whom act_as or SET carillon.actor has named.
+-- For actions that programs also take, and take often: they are recorded only if act_as() or SET carillon.actor has named a person.
 CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -1616,7 +1614,7 @@ BEGIN
 END
 $$;
 
--- The rest is written by workers, or derived.
+-- Leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
@@ -1624,7 +1622,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
 $$;
 
--- What workers note there is no change.
+-- Columns that only workers write do not count as changes: see app_record().
 CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -1654,7 +1652,7 @@ $$;
 CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
--- Never what is in a credential: only which part was replaced.
+-- Never records the content of a credential, only which columns were replaced.
 CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -1682,7 +1680,7 @@ EXECUTE FUNCTION carillon.certificate_recorded();
 
 
 -- functions/broadcast_progress.sql
--- After the retention its id is unknown. If several apps have messages of that id, the caller must name one.
+-- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
@@ -1741,7 +1739,7 @@ BEGIN
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         remaining := tokens - sent - failed - expired - cancelled;
     ELSE
-        -- One job, which has ended, has begun, or waits.
+        -- A message of one job: ended, partly ended, or waiting.
         SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
         INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
         FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
@@ -1768,22 +1766,21 @@ $$;
 -- functions/cancel.sql
 -- Cancels jobs that no worker has claimed.
 --
--- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
--- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
+-- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
+-- the whole message that it belongs to, in the named app or in every app that the caller may use.
 --
--- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
--- app they lock first its advisory lock, then those of messages, cancelling, rows of split_messages, rows of messages and
--- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
--- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
--- cancels any number of messages in one call.
+-- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first its advisory lock,
+-- then the advisory locks of messages, cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one
+-- sorted pass, rows of unfinished. Workers skip rows and advisory locks that are taken, and wait only for unfinished. A transaction
+-- that calls several of these functions can break the order; cancel_messages cancels many messages in one call.
 --
--- A cancel is visible to workers only after its commit. A job that returns to the queue before that must not be sent,
--- so either the cancel sees the job or the worker sees the cancel. A cancel locks its messages, waits for sessions that
--- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
--- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
+-- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
+-- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
+-- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
+-- that are being cancelled: see find_cancelled().
 
--- The server's lock table has limited room, so a list of more than 1,000 ids takes the lock of the app and waits for all other
--- cancels of that app.
+-- The server's lock table has limited room. A list of more than 1,000 ids therefore takes the lock of the app, and waits for all
+-- other cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -1797,15 +1794,15 @@ BEGIN
         PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
-    -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
+    -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
     LOCK TABLE carillon.cancelling IN SHARE MODE;
 END
 $$;
 
--- The transaction puts jobs of these messages into the queue. It never waits.
+-- For a transaction that returns jobs of these messages to the queue. Never waits.
 --
--- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond the first
--- 500 of a transaction count as being cancelled.
+-- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
+-- first 500 of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -1836,14 +1833,14 @@ LANGUAGE sql IMMUTABLE AS $$
         job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
--- It keeps the caller's search_path: see own_path().
+-- Keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
-    -- An update that is not sent makes no older one superseded.
+    -- An update that is never sent must not supersede an older one.
     DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
         SELECT n.ctid
         FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
@@ -1867,7 +1864,7 @@ BEGIN
 END
 $$;
 
--- Reads what is in flight once for all of them.
+-- Reads inflight once for all the messages.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -1890,19 +1887,19 @@ BEGIN
 END
 $$;
 
--- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, split_messages
--- has cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
+-- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
+-- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
 CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     lanes smallint[];
     taken carillon.cancelled_job[] := '{}';
-    -- Those that may have more jobs.
+    -- Messages that may have more jobs.
     sought bigint[] := message_ids;
     more carillon.cancelled_job[];
     rest carillon.remnant[];
-    -- Those with pushes in flight.
+    -- Messages with pushes in flight.
     flew bigint[] := '{}';
     short bigint[];
     retries carillon.cancelled_job[];
@@ -1924,7 +1921,7 @@ BEGIN
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
-        -- A message whose jobs all waited has ended.
+        -- A message has ended if all its jobs were waiting.
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
@@ -1933,8 +1930,8 @@ BEGIN
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
         retries := '{}';
-        -- In messages, due retries have ids of their own and no index, which each INSERT would pay for. The app's
-        -- rows are read only if some are missing.
+        -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
+        -- it. The rows of the app are read only if jobs are missing.
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
@@ -1953,7 +1950,7 @@ BEGIN
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
-        -- Some may have returned since, and wait for a retry.
+        -- Some pushes may have returned meanwhile, and wait for a retry.
         SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
@@ -1961,7 +1958,7 @@ BEGIN
 END
 $$;
 
--- Their rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
+-- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
 CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
@@ -1978,8 +1975,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS p
 $$;
 
--- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of split_messages,
--- before they return a job to the queue.
+-- The ids may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and
+-- split_messages.cancelled_at.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -2020,7 +2017,7 @@ BEGIN
 END
 $$;
 
--- Plain SQL, so that the planner inlines it and no error mentions it.
+-- Plain SQL, so that the planner inlines it and error messages do not mention it.
 CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
@@ -2043,11 +2040,11 @@ $$;
 -- functions/channels.sql
 -- Channels of APNs.
 --
--- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
--- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that no row of channels
--- has: see unknown_channels.
+-- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
+-- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
+-- see unknown_channels.
 
--- By its reference or id, of one app or of whichever has it. It returns what it refuses.
+-- Finds a channel by its reference or id, in the named app or in any app. Returns a refusal instead of raising it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -2064,7 +2061,7 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    -- A reference comes before another channel's id.
+    -- A reference takes precedence over the id of another channel.
     matches := ARRAY(SELECT c FROM carillon.channels c
         WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
             AND (c.reference = channel OR c.channel_id = channel)
@@ -2080,7 +2077,7 @@ BEGIN
 END
 $$;
 
--- A channel that exists or is requested already stays as it is.
+-- Does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
@@ -2176,7 +2173,7 @@ BEGIN
 END
 $$;
 
--- Each look sees what was committed before it, which needs the isolation level READ COMMITTED.
+-- Each poll must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -2217,7 +2214,7 @@ BEGIN
 END
 $$;
 
--- A channel that Apple never made is removed at once.
+-- A channel that Apple never created is removed at once.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -2232,7 +2229,7 @@ BEGIN
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
         AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
     UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
-        -- A request that is under way ends first.
+        -- A request in progress ends first.
         next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
     PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
@@ -2254,13 +2251,13 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
 
--- False: another worker took the request over meanwhile, and asks for another one.
+-- Returns false if another worker has taken the request over; that worker requests another channel.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
-        RETURN true;  -- recorded before, by a statement whose answer was lost
+        RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
         is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
@@ -2275,15 +2272,15 @@ BEGIN
 END
 $$;
 
--- Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a channel service that cannot be
--- reached does not keep the channels of other apps waiting.
+-- A null `again` means that Apple will never fulfil the request. Other requests of the app are delayed by the same interval, so
+-- that an unreachable channel service does not delay the channels of other apps.
 CREATE OR REPLACE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
         next_try_at = now() + coalesce(again, CASE
-            -- What Apple never made is gone at once.
+            -- A channel that Apple never created is deleted at once.
             WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
         state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
@@ -2298,8 +2295,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
 $$;
 
--- They are missing at once, and not only after the next comparison. A row that another session has locked is left to the
--- comparison, so that a settlement waits for no caller. It pins no search_path: see own_path().
+-- Marks them as missing without waiting for the next comparison. Skips rows that another session has locked, which the comparison
+-- then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -2314,7 +2311,7 @@ LANGUAGE sql AS $$
     WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
 $$;
 
--- Channels that were recorded after `listed_at` may not be in the list.
+-- A channel recorded after `listed_at` may be missing from the list.
 CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
@@ -2329,7 +2326,7 @@ BEGIN
     DELETE FROM carillon.unknown_channels s
     WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
         OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
-    -- Another app here may have the same topic at Apple, and this channel.
+    -- Another app here may share the topic at Apple, and have this channel.
     INSERT INTO carillon.unknown_channels (app_id, channel_id)
     SELECT app, l.id FROM unnest(listed) AS l(id)
     WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
@@ -2348,7 +2345,7 @@ $$;
 -- functions/check_arguments.sql
 -- Checks the arguments of a message.
 --
--- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+-- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
 CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -2394,14 +2391,14 @@ BEGIN
     IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p
         WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
-            -- A bundle ID may end like that too.
+            -- A bundle ID may have the same ending.
             AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND a.topic = m.topic);
         IF FOUND THEN
             RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    -- A claim keeps no more of it.
+    -- A claim keeps no more of a reference.
     IF octet_length(m.reference) > 16384 THEN
         RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
@@ -2488,19 +2485,19 @@ BEGIN
 END
 $$;
 
--- The alert as JSON, from whichever arguments gave it, a sound that is a dictionary, and as `more` the members of aps that most
--- messages do not have.
+-- Returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the members of aps that
+-- few messages have.
 CREATE OR REPLACE FUNCTION carillon.check_parts(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
-    -- JSON that a driver sent as text. No alert begins like this.
+    -- JSON that a driver sent as text. A plain alert never looks like this.
     IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
-    -- For critical alerts. No sound file has such a name.
+    -- A critical alert has a dictionary. A sound file never has such a name.
     IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
         sound := btrim(m.sound, E' \t\r\n');
     END IF;
@@ -2542,7 +2539,7 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE g.is_loud AND (carillon.rules_of(m.push_type)).is_silent LIMIT 1
 $$;
 
--- The push type is one for all: background if all of them are silent.
+-- One push type applies to all payloads: background if all of them are silent.
 CREATE OR REPLACE FUNCTION carillon.check_payloads(
     m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
 )
@@ -2570,7 +2567,7 @@ BEGIN
         given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
             ORDER BY g.place);
     END IF;
-    -- Before all else: a payload that is too large is neither parsed nor cut.
+    -- Checked first, so that an oversized payload is neither parsed nor copied.
     SELECT g.place, octet_length(g.payload) AS bytes INTO wrong
     FROM unnest(given) WITH ORDINALITY AS g(payload, place)
     WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
@@ -2585,7 +2582,7 @@ BEGIN
         payloads := given::json[];
     EXCEPTION
         WHEN data_exception OR program_limit_exceeded THEN
-            NULL;  -- one of them, which is found below
+            NULL;  -- the query below finds the malformed one
     END;
     SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
         SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
@@ -2613,9 +2610,9 @@ $$;
 
 
 -- functions/dashboard.sql
--- What dashboards read.
+-- Functions for dashboards.
 
--- Volatile, because EXPLAIN is refused otherwise.
+-- VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -2626,8 +2623,8 @@ BEGIN
 END
 $$;
 
--- It counts from the newest, because claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that
--- are asked for; the settings keep to the order of the index, whatever the planner thinks of the limit.
+-- Counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only the requested
+-- apps. The settings force the order of the index, whatever the planner expects of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -2642,14 +2639,14 @@ BEGIN
 END
 $$;
 
--- Along the primary key: an app with few is found beside one with millions.
+-- Reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
         SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
 $$;
 
--- Along the index by time.
+-- Reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
     most integer DEFAULT 100, depth integer DEFAULT 5000
@@ -2665,7 +2662,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY s.run_at, s.id LIMIT most
 $$;
 
--- Of more than 10 apps up to 10,000 of a kind together. Volatile, because EXPLAIN is refused otherwise.
+-- With more than 10 apps, the limit for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is refused in other
+-- functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -2679,7 +2677,7 @@ BEGIN
         CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
-            -- Among the first of any kind: there may be millions of others before one.
+            -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
             SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
             FROM (
                 SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
@@ -2708,7 +2706,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
 $$;
 
--- As a rule the newest, among the 5,000 tokens that expire last.
+-- Looks at the 5,000 tokens that expire last, which are usually the newest.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
@@ -2729,7 +2727,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 
--- Payloads are about persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+-- Payloads contain personal data, so no role may call it. GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
     state text, push_type text, topic text, token text, payload text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -2763,7 +2761,7 @@ $$;
 
 
 -- functions/dedupe.sql
--- Each push was cancelled or expired, and each attempt had an answer.
+-- True if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
@@ -2781,8 +2779,8 @@ LANGUAGE sql STABLE AS $$
     WHERE r.app_id = ended_unsent.app
 $$;
 
--- The interval of a key begins when the message is due. Another message holds the key if its interval is not over and it may have
--- been sent. Callers with one key wait for each other, so exactly one enqueues.
+-- The interval of a key starts when the message is due. Another message holds the key if its interval has not ended and it may have
+-- been sent. Callers with the same key wait for each other, so exactly one of them enqueues.
 CREATE OR REPLACE FUNCTION carillon.take_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
@@ -2803,7 +2801,7 @@ $$;
 
 
 -- functions/draft.sql
--- The push type of what publish stores is given beside the arguments: callers cannot name it.
+-- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -2840,7 +2838,7 @@ BEGIN
         END IF;
     ELSIF m.payload IS NULL THEN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
-        -- Most messages need no closer check.
+        -- Most messages use none of these, and skip the closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
             m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
@@ -2852,10 +2850,10 @@ BEGIN
             more := checked.more;
             made.refusal := checked.refusal;
         END IF;
-        -- Compact, aps first, text unchanged.
+        -- Compact, with aps first and text unchanged.
         made.payload := '{"aps":{' || concat_ws(',',
             '"alert":' || alert,
-            -- The largest number stands for those to come.
+            -- The largest number, because each device gets its own.
             '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
             '"sound":' || sound,
             CASE WHEN m.content_available THEN '"content-available":1' END,
@@ -2889,10 +2887,10 @@ BEGIN
             ELSE m.payload END;
     END IF;
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
-    -- Before all else: a payload that is too large is neither parsed nor cut.
+    -- Checked first, so that an oversized payload is neither parsed nor copied.
     IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
         made.refusal := carillon.refusal(
-            -- The largest part.
+            -- Name the largest argument.
             CASE WHEN m.payload IS NULL THEN (
                 SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
                     ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
@@ -2927,7 +2925,7 @@ BEGIN
         made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
         made.payload := front;
     END IF;
-    -- Most calls give none of these.
+    -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
         OR octet_length(m.reference) > 16384
@@ -2945,15 +2943,15 @@ $$;
 
 
 -- functions/end_messages.sql
--- What has ended is recorded in results and unfinished, and failed content in failed_messages.
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- Triggers that users have added to our tables may rely on it. Only functions for workers call this, just before they write.
--- Functions that run as their owner keep search_path pinned: there the session belongs to an app, which could choose what plain
--- names mean.
+-- Triggers that users have added to our tables may rely on the search_path of the session. Only functions for workers call this,
+-- just before they write. Functions that run as their owner keep a pinned search_path: an app owns their session, and could choose
+-- what unqualified names mean.
 --
--- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in "public". So
--- relations and functions are named with their schemas, and operators have operands of exactly their own types, for which
--- PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
+-- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
+-- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
+-- prefers pg_catalog. unnest() of several arrays is always the built-in one.
 CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -2961,7 +2959,7 @@ BEGIN
 END
 $$;
 
--- Without settings, so that PostgreSQL puts its body in place of the calls.
+-- It has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
     remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
@@ -2971,9 +2969,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         last_status, last_reason, apns_unique_ids)::carillon.ending
 $$;
 
--- A message of which these were all pushes gets its row of results. Others count them in unfinished, and get their row of results
--- with none remaining. A message with pushes to come may meet the row of another message, because an app has used its id twice.
--- It pins no search_path: see own_path().
+-- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
+-- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
+-- pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -2988,7 +2986,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
         RETURN;
     END IF;
-    -- In order of id, so that two workers with parts of the same messages cannot deadlock.
+    -- In order of id, so that two workers with jobs of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
         (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
         last_reason, apns_unique_ids, created_at)
@@ -3024,7 +3022,7 @@ BEGIN
 END
 $$;
 
--- One row for a message and day, and of jobs with a payload for each token one row each time. It pins no search_path.
+-- Adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no search_path.
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3051,7 +3049,7 @@ BEGIN
         FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
         WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
         GROUP BY coalesce(j.origin, j.id)
-        -- Another worker, or an earlier call of this transaction, at the same time.
+        -- Another worker, or an earlier call in this transaction, wrote it at the same time.
         ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
             tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
             payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
@@ -3061,19 +3059,20 @@ $$;
 
 
 -- functions/enqueue.sql
--- The functions that enqueue, made from lists of their arguments: a new argument stands in a list here, and is a field of the
--- type that takes the arguments.
+-- The functions that enqueue, generated from lists of their arguments. A new argument needs an entry in a list here and a field in
+-- the type that holds the arguments.
 --
--- Drivers bind values as text, json, jsonb or without a type, and integers by their size; bigint takes every integer. So there
--- are two functions of each name. The first takes text and values without a type. The second takes only JSON: its argument of
--- type anyelement has no default. An argument of type anycompatible may have any of these types independently of it, because
--- PostgreSQL's two polymorphic families are separate; without a type it is text. PostgreSQL finds no type for the default of a
--- polymorphic array, so a third enqueue takes payloads.
+-- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
+-- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
+-- no default. An anycompatible argument may independently have any of these types, because PostgreSQL's two polymorphic families
+-- are separate; an untyped value counts as text. PostgreSQL cannot resolve the default of a polymorphic array, so a third enqueue
+-- takes payloads.
 --
--- All are plain SQL without settings, so that the planner inlines their call: they cost nothing, and no error mentions them.
+-- All are plain SQL without SET clauses, so that the planner inlines them: they cost nothing, and error messages do not mention
+-- them.
 DO $make$
 DECLARE
-    -- The default of an argument is null unless another is given.
+    -- An argument defaults to null unless the list gives another default.
     message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
         'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
         'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
@@ -3092,7 +3091,7 @@ DECLARE
     an_update CONSTANT text := format(activity, '', '', sending);
     an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
     any_publication CONSTANT text := format(publication, sending);
-    -- The fields of the type that are not simply the argument of that name.
+    -- Fields of the type that are not just the argument of the same name.
     any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
         "payload_type": "pg_catalog.pg_typeof(payload)"}';
     any_payloads CONSTANT jsonb := '{"is_strict": "strict", "payloads": "payloads::pg_catalog.text[]",
@@ -3128,25 +3127,24 @@ BEGIN
             ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
             ('enqueue', 'message_arguments', 'submit(%s, false)',
-                'Enqueues a message to device tokens, which are an array even for one: ARRAY[token]. Returns the id of '
-                'the message; null: there are no tokens, or the dedupe_key is taken.'),
+                'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
+                'message, or null if there are no tokens or the dedupe_key is taken.'),
             ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
-                'Enqueues a message to every registered token of one kind of an app, by default the kind for the '
-                'push type. Returns the id of the message; null: there are no such tokens, or the dedupe_key is taken.'),
+                'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
+                'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
             ('start_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Starts a Live Activity on the devices of push-to-start tokens, or with everyone on all devices of the app. '
-                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
+                'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '
+                'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
                 'dedupe_key is taken.'),
             ('update_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Updates Live Activities. An older update of a token is never sent after a newer one. '
-                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
-                'dedupe_key is taken.'),
+                'Updates Live Activities. An older update of a token is never sent after a newer one. Pass an array even for a '
+                'single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
             ('end_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Ends Live Activities, with their last content. The tokens are an array even for one. Returns '
-                'the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
+                'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
+                'message, or null if there are no tokens or the dedupe_key is taken.'),
             ('publish', 'publication', 'submit_publication(%s)',
-                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the '
-                'message; null: the dedupe_key is taken.')
+                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
+                'or null if the dedupe_key is taken.')
         ) AS c(name, type, call, comment) ON c.name = f.name
     LOOP
         arguments := string_to_array(one.required, ', ') || ARRAY(
@@ -3167,19 +3165,19 @@ $make$;
 
 
 -- functions/fail_jobs.sql
--- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
--- another.
+-- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
+-- never blocks others.
 
--- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03,
--- 25P04), a server that stops, starts or fails over (57P, 25006), I/O (58). Every other error would recur.
+-- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03, 25P04),
+-- a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would recur.
 -- PostgresError.isTransient has the same list.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 
--- It writes its results if possible. Each push without any other record becomes a failure with the given reason and APNs' status,
--- without the reference if that is what is refused.
+-- Writes the results of the job if possible. Each push without another record becomes a failure with the given reason and APNs'
+-- status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
@@ -3215,7 +3213,7 @@ BEGIN
                     USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
             END IF;
     END;
-    -- Kept for requeue_failures(), if possible.
+    -- Keeps the content for requeue_failures(), if possible.
     BEGIN
         IF NOT is_written OR failed > 0 THEN
             PERFORM carillon.keep_failed(app, ARRAY[job]);
@@ -3251,7 +3249,7 @@ BEGIN
 END
 $$;
 
--- The others stay in flight. 'unwritten': it is settled, and nothing could be recorded.
+-- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
 CREATE OR REPLACE FUNCTION carillon.settle_refused(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -3287,7 +3285,7 @@ CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
-    -- Jobs with other reasons end before the attempt that they wait for.
+    -- For any other reason, the job fails before the attempt that it was waiting for.
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN
@@ -3320,7 +3318,7 @@ EXCEPTION
 END
 $$;
 
--- Its tokens are unknown, so one failure stands for all. Its content is not kept, because it can never be sent.
+-- Its tokens cannot be read, so one failure represents all of them. Its content is not kept, because it can never be sent.
 CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -3354,7 +3352,7 @@ $$;
 
 
 -- functions/find_cancelled.sql
--- Sorted by id, without waiting.
+-- Locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -3369,11 +3367,13 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of split_messages locked here
--- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
--- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
--- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
--- are locked as `busy`. Runs as its owner: a row lock requires the right to update, which workers lack.
+-- Messages whose cancel is still running are returned as `unsure`. Callers pass each message with its broadcast. A cancel that
+-- finds a row of split_messages locked here waits until the jobs have returned; for messages of one job, hold_off_cancels() does
+-- the same. A caller with `requeues` false puts all jobs into scheduled and leaves that check to promote().
+--
+-- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
+-- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
+-- owner: a row lock requires the UPDATE privilege, which workers lack.
 CREATE OR REPLACE FUNCTION carillon.find_cancelled(
     app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
     waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
@@ -3409,14 +3409,14 @@ BEGIN
     END IF;
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
-            -- If no cancel is running, this lock suffices.
+            -- Succeeds if no cancel is running, and is then enough.
             LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
                 unsure := unsure || carillon.hold_off_cancels(app, alone);
         END;
     END IF;
-    -- Read last: it has every cancel that committed before.
+    -- Read last, so that it includes every cancel that has committed.
     IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
         cancelled := cancelled || ARRAY(
             SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
@@ -3439,10 +3439,10 @@ $$;
 
 
 -- functions/find_messages.sql
--- Finds messages and jobs by index, without reading the whole queue.
+-- Finds messages and jobs through indexes, without reading the whole queue.
 
--- A loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the large tables, instead of
--- reading a whole index.
+-- A loose index scan of the primary key. ROWS is low, so that the planner looks the results up one by one in large tables instead
+-- of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -3456,7 +3456,7 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
 
--- A loose scan, as in filled_lanes().
+-- A loose index scan, as in filled_lanes().
 CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -3494,8 +3494,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
--- A retry or a part has the id of its message; a job of a message that was split has its broadcast too. The function has no
--- settings, so that the planner inlines it and knows how many ids there are.
+-- A retry or a part has the id of its message in origin; a job of a split message also has its broadcast. The function has no SET
+-- clause, so that the planner inlines it and knows the number of ids.
 CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$
@@ -3522,8 +3522,8 @@ LANGUAGE sql STABLE AS $$
     WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
 
--- See end_unrecorded(). Callers ask once for each message, not for each of perhaps a million failures; MATERIALIZED makes the
--- planner keep to that.
+-- See end_unrecorded(). Callers evaluate this once for each message, not for each of possibly a million failures; MATERIALIZED
+-- prevents the planner from changing that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
@@ -3531,7 +3531,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
 $$;
 
--- Only a reference reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+-- The queue is read only for a reference. In plpgsql, because that caches plans: PostgreSQL plans an SQL function each time it
+-- runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -3574,8 +3575,8 @@ BEGIN
 END
 $$;
 
--- Its own, and if it was split those of the jobs with failures. Of each kind `most`, because a message may have ten thousand
--- jobs.
+-- Its own id and, if it was split, the ids of its jobs with failures. At most `most` of each, because a message may have ten
+-- thousand jobs.
 CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT failed_parts.id
@@ -3592,7 +3593,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
 $$;
 
--- All of a message that was split, by the id of any job or retry.
+-- Covers all jobs of a split message, given the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
@@ -3625,9 +3626,9 @@ $$;
 
 
 -- functions/isolation.sql
--- Isolates apps from each other, with a role for each.
+-- Isolates apps from each other by giving each its own role.
 
--- It never waits long, because its lock blocks others.
+-- Never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -3639,7 +3640,7 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;
-    -- Also for new apps. Each upgrade asks for what is so already, and needs no lock then.
+    -- Also covers new apps. Every upgrade calls this with the current state, which then needs no lock.
     IF NOT EXISTS (
         SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
         WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
@@ -3651,8 +3652,8 @@ BEGIN
 END
 $$;
 
--- A carillon_tenant is limited to those of app_roles, unless it has the rights of the schema's owner, who may be a member to
--- grant the role. The caller is the login, or the role that it has set, even within functions that run as their owner.
+-- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
@@ -3708,19 +3709,19 @@ BEGIN
 END
 $$;
 
--- The role may be one that was dropped. The policies are disabled with the last role.
+-- The role may have been dropped already. Row security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
-    -- Null: no such role.
+    -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
     refusal carillon.refusal;
 BEGIN
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(unisolate_app.app);
     ELSE
-        -- A dropped role has left its oid.
+        -- A dropped role leaves its oid behind.
         DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
             AND (r.role::oid = known
                 OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
@@ -3750,8 +3751,8 @@ $$;
 -- functions/job.sql
 -- The type carillon.job: a row of a queue, or of a claim.
 
--- A field that is added to the type later is null in the jobs of older programs. Neither this function nor the next has settings,
--- so that PostgreSQL puts their bodies in place of the calls.
+-- A field that is added to the type later is null in jobs stored by older versions. This function and the next have no SET clause,
+-- so that PostgreSQL inlines them.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -3762,7 +3763,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 
--- A reason replaces the status too.
+-- A new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
@@ -3785,7 +3786,7 @@ BEGIN
 END
 $$;
 
--- Of a token that it names twice, in upper or lower case, the first counts, as when a claim is read.
+-- If the job contains a token twice, in upper and lower case, the first one counts, as it does when a claim is read.
 CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -3798,7 +3799,7 @@ BEGIN
 END
 $$;
 
--- Upper and lower case are the same, and null is the empty one.
+-- Upper and lower case are the same token; null counts as the empty token.
 CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
@@ -3827,7 +3828,7 @@ EXCEPTION
 END
 $$;
 
--- A driver may send JSON as text: without this, a device would show braces and quotes.
+-- A driver may send JSON as text. Malformed JSON must not become a plain alert: the device would show braces and quotes.
 CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
@@ -3835,8 +3836,8 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
 $$;
 
--- The pattern matches strings whole and keeps them. Text that is too large to be sent stays as it is: it is refused anyway, and
--- the replacement would take seconds.
+-- The pattern matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will be refused,
+-- and the replacement would take seconds.
 CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
@@ -3857,9 +3858,9 @@ $$;
 
 
 -- functions/maintain.sql
--- Maintenance, which workers do every hour.
+-- Maintenance, which workers run every hour.
 
--- It returns whether there are more. It skips locked rows.
+-- Skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -3873,14 +3874,14 @@ DECLARE
         WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
-        -- Tokens whose activity has ended.
+        -- Tokens whose Live Activity has ended.
         WHEN 'tokens' THEN 't.expires_at <= now()'
         WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
-        -- An activity lives for 12 hours at most.
+        -- An activity lives for at most 12 hours.
         WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
-        -- Kept as long as the results of the message: ended_unsent() reads both.
+        -- Kept as long as the results of the message, because ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
@@ -3906,7 +3907,7 @@ BEGIN
 END
 $$;
 
--- A worker may write the counts of a minute a little late, so the last two sums of an app are made again; they never shrink,
+-- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
 -- because old counts are deleted.
 CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -3929,8 +3930,8 @@ BEGIN
 END
 $$;
 
--- Returns how many partitions or rows it changed, whether there is more, and the error with its SQLSTATE. It does nothing while
--- another session is at that step. Runs as its owner, because only the owner of a table can make or drop its partitions.
+-- Returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. Does nothing while
+-- another session runs the same step. Runs as its owner, because only the owner of a table can create or drop its partitions.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -3976,7 +3977,7 @@ BEGIN
 END
 $$;
 
--- It commits after each step, and warns about those that failed.
+-- Commits after each part of a step, and warns about steps that failed.
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3996,7 +3997,7 @@ BEGIN
 END
 $$;
 
--- Counted up to 1,000, and then the planner's estimate.
+-- Exact up to 1,000, and the planner's estimate beyond.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -4015,9 +4016,9 @@ $$;
 
 
 -- functions/message_of_json.sql
--- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
+-- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- jsonb_populate_record makes a text of anything.
+-- Needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -4032,7 +4033,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- PostgreSQL's own error does not name it.
+-- Needed because PostgreSQL's own error does not name the member.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -4051,7 +4052,7 @@ BEGIN
             CONTINUE WHEN member.is_fit;
         EXCEPTION
             WHEN data_exception THEN
-                NULL;  -- what it takes is said below
+                NULL;  -- the refusal below says what it takes
         END;
         RETURN carillon.refusal(member.key, CASE
                 WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
@@ -4069,7 +4070,7 @@ BEGIN
 END
 $$;
 
--- An app is not among them: a caller's right is for one app.
+-- The object has no member app, because the caller's right is limited to one app.
 CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -4152,7 +4153,7 @@ BEGIN
     push_type := made.push_type;
     priority := coalesce(made.priority, 10::smallint);
     topic := coalesce(m.topic, (SELECT a.topic FROM carillon.apps a WHERE a.id = made.app_id));
-    -- A badge of each device is not known yet.
+    -- The badge of each device is not known yet.
     payload := CASE WHEN made.payloads IS NOT NULL THEN made.payloads[1]::text
         WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
         ELSE made.payload END;
@@ -4162,7 +4163,8 @@ BEGIN
 END
 $$;
 
--- A message that is sent again within a day enqueues nothing, and has the id of the first. With another body it is refused.
+-- A message that is sent again with the same key within a day is not enqueued: the id of the first is returned. A different body is
+-- refused.
 CREATE OR REPLACE FUNCTION carillon.submit_once(
     m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
@@ -4170,7 +4172,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
-    -- The members of an object in any order and layout are the same body.
+    -- Objects are the same body whatever the order of their members and their layout.
     content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(message::text, 'UTF8')) END;
     target integer;
     earlier bytea;
@@ -4224,10 +4226,10 @@ $$;
 
 
 -- functions/message_status.sql
--- What became of a message: one row, whatever the number of its jobs.
+-- The state of a message: one row, however many jobs it has.
 
--- By their ids, or between the first and the last id of a message that was split. In messages, retries have ids of their own and
--- no index finds them: `everywhere` reads all rows of the app, or the newest `depth` of each lane.
+-- Finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of their own that
+-- no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -4264,7 +4266,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- The counts of its jobs in results and unfinished, and of failures that are the only record of a job: see end_unrecorded().
+-- Adds up its jobs in results and unfinished, and failures that are the only record of a job: see end_unrecorded().
 CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -4287,7 +4289,7 @@ BEGIN
             u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
         FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         UNION ALL
-        -- The jobs of a message that have failures are found by one step in the index for each.
+        -- A loose index scan finds the jobs that have failures, with one index lookup for each.
         (WITH RECURSIVE job (id) AS (
             (SELECT f.message_id FROM carillon.failures f
             WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
@@ -4308,8 +4310,8 @@ BEGIN
 END
 $$;
 
--- Retries that are due have ids of their own: the queue of the app is read for them, but only if the jobs found without it are
--- fewer than those that remain.
+-- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
+-- than remain.
 CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -4319,7 +4321,7 @@ DECLARE
     counts record;
 BEGIN
     LOOP
-        -- Thousands of jobs of a message that was split may wait. Their tokens, 66 kB each, are not read for being counted.
+        -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
         SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
                 + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
             CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
@@ -4353,7 +4355,8 @@ BEGIN
 END
 $$;
 
--- Of what waits for another attempt, else of a failure, else of what expired or was cancelled after an attempt.
+-- Taken from a push that waits for another attempt; else from a failure; else from a push that expired or was cancelled after an
+-- attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4371,7 +4374,7 @@ BEGIN
 END
 $$;
 
--- Looks at `depth` failures; null: at all.
+-- Looks at `depth` failures, or at all if it is null.
 CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4386,7 +4389,7 @@ BEGIN
 END
 $$;
 
--- Tokens that failed or wait, and those that were sent with an apns-unique-id that was kept, 1,000 at most.
+-- Covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4459,10 +4462,12 @@ BEGIN
 END
 $$;
 
--- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
--- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
--- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
--- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
+-- An id is found through indexes; a reference requires reading the queue. Returns no row if there is no such message, or if its
+-- partition was dropped after the retention. A reference that several messages share returns a row for each; so does an id that
+-- several apps have, limited to the named app or to the apps that the caller may use.
+--
+-- A retry that is due is found by reading the queue of its app, or the newest `depth` rows of each lane. If it is not among them,
+-- only its last answer is unknown.
 CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
@@ -4492,7 +4497,7 @@ BEGIN
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
-            -- By the primary key, however many messages the planner expects.
+            -- OFFSET 0 forces lookups by primary key, however many messages the planner expects.
             SELECT * FROM carillon.split_messages s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
@@ -4507,10 +4512,12 @@ $$;
 
 
 -- functions/open_breakers.sql
--- That is an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic: most likely
--- its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute,
--- which earlier good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
--- that another session is changing waits for the next call.
+-- Opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic.
+-- Most likely its environment or topic is wrong, and all other pushes would fail too.
+--
+-- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
+-- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
+-- app, the next call checks it.
 CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -4563,39 +4570,40 @@ $$;
 
 
 -- functions/order_updates.sql
--- In the transaction that enqueues it. The message of a push is its job's id, or the one that the job is a part or a retry of.
+-- Runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of its job, or the
+-- job's origin if the job is a part or a retry.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
--- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+-- Uses one index plan for all values: a plan made while a table is small would be wrong when it is large.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
-    -- It is newer than what was sent, even if the clock was set back since. One that still waits keeps its later time: until
-    -- then it is the newer one.
+    -- A new update must follow what was sent, even if the clock was set back since. An update that still waits keeps its later
+    -- time, and is the newer one until then.
     SELECT app, t.token, message, is_end, greatest(due, (
         SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
-        -- 'epoch' means at once or never: the update does not expire here.
+        -- 'epoch' means at once or never, so the update does not expire here.
         nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
 END
 $$;
 
--- Returns the timestamp of each push; null: a newer update of the token is due or was sent, so the push has ended as superseded;
--- -1: it is sent later. A push keeps its timestamp at each attempt. Null in place of the list: another worker has taken the claim
+-- Returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or was sent; -1 if
+-- it is delayed. A push keeps its timestamp in all attempts. Returns null instead of an array if another worker has taken over the
+-- claim.
+--
+-- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
+-- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
+-- back, and no update waits.
+--
+-- A push without a row of activity_updates was ordered before, starts an activity, or comes from a plain INSERT. If it was the last
+-- one ordered, it keeps its place. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
+-- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
 -- over.
 --
--- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
--- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
--- set back, and no update waits.
---
--- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update that
--- was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those that have
--- lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it would show an
--- activity that is over.
---
--- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
+-- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS bigint[]
@@ -4615,7 +4623,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- Lock the stamps first, so that two workers never order updates of one token at the same time.
+    -- The stamps are locked first, so that two workers never order updates of one token at the same time.
     PERFORM FROM carillon.activity_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
@@ -4653,7 +4661,7 @@ BEGIN
     ), stamped AS (
         INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
-            -- Of the rows that are deleted with it. An update with a higher id may have been due before.
+            -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
             SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
             WHERE o.app_id = app AND o.token = n.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
@@ -4666,7 +4674,7 @@ BEGIN
             OR (s.is_final, s.due_at, s.message_id) < (excluded.is_final, excluded.due_at, excluded.message_id)
         RETURNING s.token, s.message_id, s.stamp
     ), forgotten AS (
-        -- A row that a cancel has locked is no obstacle: it is deleted with a later update.
+        -- A row that a cancel has locked is skipped, and deleted with a later update.
         DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
@@ -4690,14 +4698,15 @@ $$;
 
 
 -- functions/pace_devices.sql
--- Returns for each push 0: it is sent; -1: it waits in scheduled for its slot; null: it has ended as superseded, as a newer one
--- with the same meaning waits. One more number follows: how many pushes that waited have ended so. Null in place of the list:
--- another worker has taken the claim over.
+-- Returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded because a newer
+-- push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded. Returns null
+-- instead of an array if another worker has taken over the claim.
 --
--- The same meaning is the same topic and collapse id or, without one, the same payload. A push that comes back for another
--- attempt keeps its slot, which moves to now: no hour has more, but for what is sent twice because its outcome is unknown.
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
+-- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
+-- pushes that are sent twice because their outcome is unknown.
 --
--- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come
+-- All workers lock tokens in order. Rows of scheduled that others have locked are skipped: their pushes are paced when they arrive.
 -- later, and are paced then.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
@@ -4711,12 +4720,12 @@ DECLARE
     step CONSTANT interval := interval '1 minute';
     pushes CONSTANT integer := cardinality(pace_devices.job);
     held carillon.job[];
-    pulled carillon.job[] := '{}';  -- jobs of scheduled with a push that is replaced
+    pulled carillon.job[] := '{}';  -- jobs taken from scheduled because one of their pushes is superseded
     pulled_until timestamptz[] := '{}';
     verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
     waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
     messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    replaced text[] := '{}';  -- the id of a job and a token
+    replaced text[] := '{}';  -- job id and token of each superseded push
     known carillon.device_slot[];
     taken timestamptz[];
     own timestamptz;
@@ -4750,7 +4759,7 @@ BEGIN
                 WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
             (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
         INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
-        -- A push that has had a slot is not behind those whose time has not come.
+        -- A push that has had a slot goes ahead of pushes whose slots are in the future.
         taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
         messages[push.place] := push.message;
         verdicts[push.place] := 0;
@@ -4797,7 +4806,7 @@ BEGIN
                 IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
                     verdicts[push.place] := NULL;
                 ELSE
-                    -- It takes the place of the one that waits.
+                    -- The push takes the slot of the waiting one.
                     slot_at := waiting.at;
                     known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
                     IF other IS NOT NULL THEN
@@ -4847,8 +4856,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
 
--- It has the constraints, indexes and columns that users have added. Attaching it later locks the parent less than CREATE TABLE …
--- PARTITION OF. Rows hardly change and the table is dropped whole, so inserts do not start a vacuum.
+-- The table gets the constraints, indexes and columns that users have added to the parent. Attaching it later takes a weaker lock
+-- on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so inserts need not start a
+-- vacuum.
 CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -4860,14 +4870,15 @@ BEGIN
 END
 $$;
 
--- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default partition
--- becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole partition to prove
--- that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it first; then each call does one
--- step in its own transaction and returns `more`. The CHECK must be gone before the end of the day that it names, so that day
--- ends at least two hours from now.
+-- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
+-- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
+-- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
+-- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
+-- day that ends at least two hours from now.
 --
--- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does not wait at
--- all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside a default partition.
+-- The ACCESS EXCLUSIVE locks never block others for long: the first request waits for at most lock_timeout, a second one does not
+-- wait at all, and nothing waits while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default
+-- partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
@@ -4906,7 +4917,7 @@ BEGIN
     SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
     WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
     IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
-        -- Left by a worker that died.
+        -- Left behind by a worker that died.
         EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
         is_proven := NULL;
     END IF;
@@ -4923,7 +4934,7 @@ BEGIN
             RETURN;
         EXCEPTION
             WHEN check_violation THEN
-                NULL;  -- rows of other days, which are moved below
+                NULL;  -- there are rows of other days, which are moved below
         END;
     END IF;
 
@@ -4963,8 +4974,8 @@ BEGIN
 END
 $$;
 
--- It returns whether there may be more. A partition that is in use, or that a view needs, is left for later and does not block
--- others. For its locks see make_partitions().
+-- Returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a later call. For its
+-- locks see make_partitions().
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -4999,10 +5010,10 @@ $$;
 
 
 -- functions/promote.sql
--- Jobs that fall due move from scheduled to messages.
+-- Moves jobs that are due from scheduled to messages.
 
--- The rows stay in place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked,
--- they stay due.
+-- Updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL refuses the
+-- update or the table is locked.
 CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -5050,13 +5061,13 @@ BEGIN
 END
 $$;
 
--- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
--- returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane: it is the place where the
--- next call may begin.
+-- Starts after a position in the order of time and id, because dead index entries before it remain as long as any transaction is
+-- open. Returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it holds the position
+-- where the next call may start.
 --
--- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a lock. A job
--- stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being cancelled. If an open
--- transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest stays after several such locks.
+-- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
+-- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
+-- holds the id of a job or its row of unfinished, jobs move one by one; after several such locks the rest stay.
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -5073,12 +5084,12 @@ DECLARE
     unsure tid[];
     kept tid[];
 BEGIN
-    -- The clock was set back.
+    -- If the clock was set back, start over.
     IF after > now() THEN
         after := '-infinity';
         after_id := -9223372036854775808;
     END IF;
-    -- At least one row, and no more than an array can hold. Sizes are compressed ones, so a large row moves alone.
+    -- Takes at least one row, and no more than an array can hold. Sizes are compressed sizes, so a large row is moved alone.
     SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
         bool_or(d.place > 1 AND d.total > most_bytes)
     INTO due, is_cut FROM (
@@ -5090,7 +5101,7 @@ BEGIN
             ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
-    -- Due rows that are left are behind the last one that was taken.
+    -- Due rows that remain come after the last one taken.
     place := now();
     place_id := 9223372036854775807;
     IF due IS NULL THEN
@@ -5141,11 +5152,11 @@ $$;
 
 
 -- functions/provider_token.sql
--- Null: the caller is to mint one with the time in `clock`, and to call again with it. If another worker was first, its token is
--- returned. A token is replaced after fifty minutes, or sooner if APNs refused it as too old; never within twenty minutes or
--- before rests_until. A token from the future was minted before the clock was set back.
+-- If it returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker was faster,
+-- its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty
+-- minutes or before rests_until. A token from the future was minted before the clock was set back.
 --
--- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new one.
+-- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one.
 CREATE OR REPLACE FUNCTION carillon.provider_token(
     credential integer, since timestamptz, refused text, minted text, minted_at bigint,
     OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
@@ -5157,7 +5168,7 @@ DECLARE
     rest bigint;
 BEGIN
     IF minted IS NOT NULL THEN
-        -- One at a time: the next caller finds what this one wrote. The lock ends with the statement.
+        -- One caller at a time: the next one finds what this one wrote. The lock ends with the statement.
         PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
         PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
     ELSE
@@ -5192,8 +5203,8 @@ $$;
 
 
 -- functions/push_types.sql
--- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
--- to channels, which are a request of their own and have the push type liveactivity there.
+-- The table that all checks use. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes to
+-- channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
@@ -5211,8 +5222,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
         ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
 $$;
 
--- An expression: enqueue asks for a row each time, and a query would cost more than the rest of its checks. Null: there is no
--- such push type.
+-- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
+-- Null if there is no such push type.
 DO $$
 BEGIN
     EXECUTE (SELECT format(
@@ -5222,7 +5233,7 @@ BEGIN
 END
 $$;
 
--- The binary protocol has a limit of its own.
+-- The binary protocol has its own limit.
 CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
@@ -5235,7 +5246,7 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;
 
--- A token of any other kind would be refused: each is bound to its topic.
+-- APNs would refuse a token of any other kind, because each token is bound to its topic.
 CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE push_type
@@ -5253,8 +5264,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE 'device' END
 $$;
 
--- Apple would refuse each of them. A token that is not registered may be of any kind. One lookup for each token along the primary
--- key, whatever a plan was made for.
+-- APNs would refuse each of them. A token that is not registered may be of any kind. Each token is one lookup by primary key,
+-- whichever values the plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -5283,13 +5294,13 @@ $$;
 
 
 -- functions/reap.sql
--- The feedback pass: deletes dead tokens that were not registered again since.
+-- The feedback pass: deletes dead tokens that have not been registered again since.
 --
--- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
--- it twice over the same feedback changes nothing.
+-- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running it twice on
+-- the same feedback has no further effect.
 
--- In the wrong environment every token gets this answer: if most pushes of the app failed with it in any minute near that time,
--- or the counts are gone, it means nothing. Workers may write their counts some minutes late.
+-- With the wrong environment, every token gets BadDeviceToken. The answer is ignored if most pushes of the app failed with it in
+-- any minute around that time, or if the counts no longer exist. Workers may write their counts a few minutes late.
 CREATE OR REPLACE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
@@ -5303,8 +5314,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 GROUP BY t.minute) m), false)
 $$;
 
--- No token died after the report of its death, so later times count as the time of the report. A report from the future was
--- written before the clock was set back, and is ignored.
+-- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
+-- was written before the clock was set back, and is ignored.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -5318,7 +5329,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
 $$;
 
--- `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or 'busy': another session runs a
+-- Pass null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another session runs a
 -- batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
@@ -5329,7 +5340,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeou
 DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
     refusal carillon.refusal;
-    -- First the feedback that watched tables have missed; then, app by app, new feedback.
+    -- First the feedback that watched tables have missed, then new feedback, app by app.
     at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
     at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
     at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
@@ -5373,7 +5384,7 @@ BEGIN
         END IF;
         UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
         WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- Without progress it waits for the next pass.
+        -- A table without progress waits for the next pass.
         IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
             at_table := watched.id;
         END IF;
@@ -5381,7 +5392,7 @@ BEGIN
         next := format('%s %s %s', at_table, at_app, at_id);
         RETURN;
     END IF;
-    -- Tables that fail from here on wait for the next pass.
+    -- Tables that fail after this point wait for the next pass.
     at_table := 2147483647;
 
     IF only_app IS NOT NULL THEN
@@ -5402,7 +5413,7 @@ BEGIN
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
         ORDER BY f.id LIMIT most) f;
     IF ids IS NULL THEN
-        -- There may be feedback that has to wait.
+        -- Some feedback may have to wait.
         IF target IS NULL OR only_app IS NOT NULL THEN
             state := 'over';
         END IF;
@@ -5413,14 +5424,14 @@ BEGIN
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
-        -- A locked row may be a registration: it is skipped and tried again.
+        -- A locked row may be being registered again: it is skipped and tried again.
         WITH gone AS (
             SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
         ), seen AS MATERIALIZED (
             SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
                 ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
         ), dead AS MATERIALIZED (
-            -- The time is checked again: the row may have changed.
+            -- The time is checked again, because the row may have changed.
             SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
             FOR UPDATE OF t SKIP LOCKED
         ), deletion AS (
@@ -5447,7 +5458,7 @@ BEGIN
                 END IF;
             EXCEPTION
                 WHEN OTHERS THEN
-                    -- It does not stop the other tables, and a later pass makes up for it.
+                    -- The other tables continue, and a later pass catches up on this one.
                     faults := faults || (watched.relation || ': ' || SQLERRM);
                     UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
                     WHERE w.id = watched.id;
@@ -5508,7 +5519,7 @@ BEGIN
 END
 $$;
 
--- Changes nothing and locks nothing.
+-- Changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -5555,7 +5566,7 @@ $$;
 -- functions/reap_watched.sql
 -- The feedback pass in watched tables.
 
--- The setting of the role in this database, then of the role, then of the database. The table's schema comes last.
+-- The setting of the role in this database, or else of the role, or else of the database. The table's schema comes last.
 CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -5617,8 +5628,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM pg_prepared_statements p
 $$;
 
--- Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect later statements; and a
--- member of carillon_reaper could change as_reaper(). If the server counts no rows, any deferrable trigger may be pending.
+-- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
+-- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
@@ -5655,7 +5666,7 @@ BEGIN
 END
 $$;
 
--- $1 and $2 are the dead tokens and their times. Watched tables may have hex digits of either case. It runs with the owner's
+-- $1 and $2 are the dead tokens and their times. Watched tables may hold hex digits in either case. Runs with the owner's
 -- search_path.
 CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -5681,8 +5692,8 @@ BEGIN
 END
 $$;
 
--- Whatever the table's triggers and policies leave behind in the session is undone, even after an error. Until then even their
--- search_path may be in effect.
+-- Undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their search_path
+-- may be in effect.
 CREATE OR REPLACE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -5717,8 +5728,8 @@ EXCEPTION
 END
 $$;
 
--- If the table's own constraints or triggers refuse to delete a row, it stays, and `fault` says why; any other obstacle is an
--- error. It never waits long for a lock: otherwise a deadlock could end a transaction of the application.
+-- If the table's own constraints or triggers refuse to delete a row, the row stays and `fault` says why; any other problem raises
+-- an error. Never waits long for a lock, because a deadlock could abort a transaction of the application.
 CREATE OR REPLACE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -5731,7 +5742,7 @@ BEGIN
     deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
-        -- One of them is at fault: halving the list finds it.
+        -- One of the rows is at fault; halving the list finds it.
         IF half = 0 THEN
             deleted := 0;
             fault := SQLERRM;
@@ -5744,7 +5755,7 @@ EXCEPTION
 END
 $$;
 
--- Returns the first row that is still missed; null: none; the same as before: it cannot be reaped yet.
+-- Returns the first row still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -5781,7 +5792,7 @@ $$;
 -- functions/refusal.sql
 -- Errors for arguments.
 
--- Control characters are escaped, so that the message stays one line.
+-- Escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -5872,9 +5883,9 @@ $$;
 
 
 -- functions/requeue.sql
--- Sending failures again.
+-- Requeues failed pushes.
 
--- What was refused for the content of its row would be refused again.
+-- A push that was refused for the content of its row would be refused again.
 CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -5885,7 +5896,7 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
--- A join would compare each token with each if no statistics said how many there are.
+-- Without statistics on the number of tokens, a join would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(k.latest ORDER BY k.place) FROM (
@@ -5917,7 +5928,7 @@ LANGUAGE sql STABLE AS $$
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
 
--- A loose scan of their index.
+-- A loose index scan.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE failed AS (
@@ -5929,8 +5940,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id FROM failed f
 $$;
 
--- For one reason, of these messages, or all. Where each token has a payload of its own, only tokens whose payload was kept: a
--- sort brings both together, because a join would compare each token with each.
+-- Filters by reason and messages, either of which may be null. If each token has its own payload, includes only tokens whose
+-- payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -5978,7 +5989,7 @@ BEGIN
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
             requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
-        -- By their places: failures of one message have most columns in common.
+        -- Located by ctid, because failures of one message have the same values in most columns.
         WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
         RETURNING f.message_id, f.token
     ), message AS (
@@ -5999,9 +6010,9 @@ BEGIN
 END
 $$;
 
--- Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered also sends what Apple accepted
--- but could not be recorded; include_unknown also sends what may have been accepted, because no answer was recorded. A cancelled
--- message, and a failure that was dismissed, is sent again only by the id of its message.
+-- Leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues pushes that Apple
+-- accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted, because no answer was
+-- recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
 CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -6009,7 +6020,7 @@ CREATE OR REPLACE FUNCTION carillon.requeue_failures(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    -- APNs' reasons and ours. Reasons of other gateways are found in failures.
+    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
     reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
         'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
         'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
@@ -6036,7 +6047,7 @@ BEGIN
         refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
             quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
-        -- A reason selects failures. It does not consent to sending them twice.
+        -- A reason selects failures; it is not consent to send them twice.
         refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
             'These pushes may have been delivered. A device that has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
@@ -6088,9 +6099,9 @@ $$;
 
 
 -- functions/requeue_step.sql
--- Counting, requeueing and dismissing failures in steps, for people.
+-- Counts, requeues and dismisses failures in steps, for interactive use.
 
--- In the order of time. Failures that one settlement wrote have one time and stay together.
+-- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -6160,7 +6171,7 @@ BEGIN
 END
 $$;
 
--- Dismissed failures stay: they are only no longer shown as something to do.
+-- Dismissed failures are kept; they are only no longer shown as needing action.
 CREATE OR REPLACE FUNCTION carillon.dismiss_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, actor text DEFAULT NULL,
     depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
@@ -6185,13 +6196,12 @@ $$;
 
 
 -- functions/return_jobs.sql
--- Jobs that return to the queue: due ones, claims that were not sent, claims of dead workers.
+-- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers.
 --
--- Each function checks once for each app which jobs were cancelled meanwhile, and locks its rows of unfinished once,
--- sorted by id.
+-- Each function checks once for each app which jobs were cancelled meanwhile, and locks the rows of unfinished once, sorted by id.
 
--- If rows were inserted with ids ahead of the sequence, it leaps, twice as far each time, so any number of such rows costs a few
--- steps. It cannot start after the highest id, which may be the highest possible.
+-- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
+-- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
 CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6212,7 +6222,7 @@ BEGIN
 END
 $$;
 
--- Results and apns-ids stay those of the message.
+-- Results and apns-ids remain those of the message.
 CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -6228,9 +6238,9 @@ BEGIN
 END
 $$;
 
--- No two have the same id. A job that PostgreSQL refuses fails, so that the others do not wait for it. The ids that are not
--- returned are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows that are
--- missing.
+-- No two jobs have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are not
+-- returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
+-- trigger.
 CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6240,7 +6250,7 @@ DECLARE
     path text;
 BEGIN
     BEGIN
-        -- own_path() without its two calls, on the hot path.
+        -- Same effect as own_path(), but without its two calls on the hot path.
         path := set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -6279,7 +6289,7 @@ BEGIN
             PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
             RETURN ARRAY[jobs[1].id];
         END IF;
-        -- One of them is at fault: halving the list finds it.
+        -- One of the jobs is at fault; halving the list finds it.
         RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
             || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
@@ -6296,8 +6306,8 @@ BEGIN
 END
 $$;
 
--- No two have the same id. A job whose id is in use gets another. It pins no search_path, which would cost each call: see
--- own_path().
+-- No two jobs have the same id. A job whose id is in use gets a new one. Pins no search_path, because that would slow each call:
+-- see own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -6317,7 +6327,7 @@ BEGIN
 END
 $$;
 
--- If PostgreSQL refuses to record that, they fail.
+-- If PostgreSQL refuses to record the jobs as cancelled, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6334,7 +6344,7 @@ EXCEPTION
 END
 $$;
 
--- No two have the same id.
+-- No two jobs have the same id.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6350,7 +6360,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(unsure) > 0 THEN
-        -- Promotion checks again in a second.
+        -- promote() checks them again in a second.
         aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
         PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
@@ -6362,17 +6372,16 @@ $$;
 
 
 -- functions/search.sql
--- Searches, for people.
+-- Searches for interactive use.
 
--- `depth`, but of all apps together no more than a person waits for.
+-- `depth`, reduced so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
 $$;
 
--- The history has an index; of the queue the newest rows of each app, and of messages of each lane, are read, because it may have
--- millions. The settings keep to the order of the indexes: what the planner knows of the limit would let it sort all rows of an
--- app.
+-- History has an index. The queue may have millions of rows, so only the newest rows of each app (in messages, of each lane) are
+-- read. The settings force the order of the indexes: otherwise the planner might sort all rows of an app.
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -6406,7 +6415,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY found.id DESC, a.name LIMIT 50
 $$;
 
--- The registration is found by index; of failures, feedback and the queue the newest rows of each app are read, as by
+-- The registration is found through an index. In failures, feedback and the queue, the newest rows of each app are read, as in
 -- search_reference.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
 RETURNS TABLE (
@@ -6452,11 +6461,11 @@ $$;
 
 
 -- functions/settle.sql
--- Recording the outcomes of a claim. A settlement names the worker and its claim, which is the fence: after a
--- take-over it writes nothing.
+-- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- nothing.
 
--- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
--- taken it over.
+-- 'before': no other worker can have had the claim, so an earlier settlement, whose answer was lost, has settled it. 'lost':
+-- another worker has taken it over.
 CREATE OR REPLACE FUNCTION carillon.unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -6469,7 +6478,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         THEN 'before' ELSE 'lost' END
 $$;
 
--- From the worker, or from the jobs that it held.
+-- As reported by the worker, or else from the jobs of the claim.
 CREATE OR REPLACE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -6494,14 +6503,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS i ON i.message = m.id
 $$;
 
--- What is settled leaves its row in the same statement, and the row's settlement number grows by one; the row itself goes with
--- its last job. So a second attempt changes nothing, and neither does a settlement of a claim that was taken over: it returns
--- unsettled() in place of 'written'. The time of the claim belongs to the fence, because a crash of the database can undo a claim
--- and give its id to another.
+-- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
+-- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
+-- both return unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
+-- undo a claim and give its id to another.
 --
--- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty. A job that
--- returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A job of which some
--- tokens stay in flight keeps its id, and becomes a part of the message of that id.
+-- Each group of arrays is a table whose columns have the same length; a column of default values may be empty. A job that returns
+-- whole keeps its id. If some tokens of a job have ended, the tokens to retry become a job with a new id. If some tokens of a job
+-- stay in flight, the job keeps its id and becomes a part of the message with that id.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
@@ -6511,24 +6520,24 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
     dead text[], dead_since timestamptz[], dead_reason text[],
-    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
-    again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
-    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
-    unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
-    -- Of pushes that have expired: the outcome of the last attempt.
+    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
+    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, in the same form
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why the job returns; null means unchanged
+    unanswered bigint[] DEFAULT '{}',  -- messages with an attempt whose outcome is unknown and that may be sent again
+    -- For pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
     part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
-    -- The apns-unique-ids, if they are to be kept: of what has failed, and of tokens that were sent with their messages.
+    -- apns-unique-ids, if they are kept: of failed pushes, and of sent tokens with their messages.
     failed_unique_id uuid[] DEFAULT '{}',
     identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
     ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Dead tokens are not sent again.
+    -- Pushes to dead tokens are not requeued, so their content need not be kept.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
-    -- Something has expired: the jobs have the outcome of the attempt before.
+    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     held carillon.job[];
     checked record;
@@ -6626,7 +6635,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- own_path() without its two calls, on the hot path.
+    -- Same effect as own_path(), but without its two calls on the hot path.
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
@@ -6665,7 +6674,7 @@ BEGIN
         FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
     END IF;
     IF has_bad_tokens THEN
-        -- BadDeviceToken has no time: the token was dead at the claim.
+        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
             AS f(token, status, reason)
@@ -6686,9 +6695,9 @@ $$;
 
 
 -- functions/split.sql
--- Jobs with more tokens than one job may have.
+-- Splits jobs that have more tokens than one job may have.
 
--- The planner inlines the call, so every name has its schema.
+-- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
@@ -6701,8 +6710,8 @@ CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, s
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
-    bodies json[];  -- a payload for each token, where the job has that
-    -- With another number of payloads than tokens, no part has any: each is refused as the job would be.
+    bodies json[];  -- a payload for each token, if the job has them
+    -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
@@ -6710,7 +6719,7 @@ DECLARE
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
     INTO list, bodies FROM (
-        -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
+        -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
             SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
@@ -6750,7 +6759,7 @@ BEGIN
         IF carillon.is_transient(SQLSTATE) THEN
             RAISE;
         END IF;
-        -- Some may be stored one by one; the others fail.
+        -- Some jobs may be stored one by one; the others fail.
         pieces := carillon.return_uncancelled(app, ARRAY(
             SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
                 tokens => array_agg(t.token ORDER BY t.place),
@@ -6769,7 +6778,7 @@ DECLARE
     checked record;
     whole carillon.job;
 BEGIN
-    -- Before the row is locked: a cancel locks it, or waits for it.
+    -- Before the row is locked, because a cancel locks it or waits for it.
     SELECT o.* INTO checked FROM carillon.messages m,
         carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
@@ -6790,13 +6799,13 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each part would hold a copy and fail. A claim keeps no more of it either.
+        -- Each part would hold a copy and then fail. A claim keeps no more of a payload either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
     END IF;
     IF cardinality(whole.tokens) = 0 THEN
-        -- Large by its payloads, which have no tokens. A claim ends a message without tokens.
+        -- The job is large because of its payloads, and has no tokens. A claim ends a message without tokens.
         whole.payloads := NULL;
         PERFORM carillon.return_jobs(app, ARRAY[whole]);
         RETURN 1;
@@ -6807,9 +6816,9 @@ $$;
 
 
 -- functions/submit.sql
--- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that are called.
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
 --
--- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
+-- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
 -- Longer lists are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
@@ -6839,11 +6848,11 @@ BEGIN
 END
 $$;
 
--- Stores one job, or as many as the tokens need, and returns the id of the first. Null: there are no tokens, or another message
--- holds the dedupe_key.
+-- Stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
+-- message holds the dedupe_key.
 --
--- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without a list of
--- forty types.
+-- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
+-- list of forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -6872,8 +6881,8 @@ BEGIN
         refusal := carillon.check_kind(kind);
     ELSIF everyone THEN
         wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        -- One snapshot, read along an index in parts, so that a part costs the same however many tokens there are: the primary
-        -- key for devices, one of their own for others. The planner expects no row of (expires_at > now()) IS NOT FALSE.
+        -- One snapshot, read in parts along an index, so that each part costs the same however many tokens there are: the primary
+        -- key for devices, tokens_by_kind for other kinds. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
         IF wanted = 'device' THEN
             OPEN parts FOR WITH RECURSIVE part AS (
                 SELECT NULL::text[] AS tokens, '' AS last
@@ -6932,7 +6941,7 @@ BEGIN
     ELSIF clean IS NULL AND part IS NULL THEN
         RETURN NULL;
     END IF;
-    -- A single push of the app does not wait behind a list of thousands.
+    -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
     IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
@@ -6966,7 +6975,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH parts INTO part, part_payloads;
     END IF;
-    -- store() would copy them for each part: millions of tokens, thousands of times.
+    -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
@@ -6989,9 +6998,9 @@ $$;
 
 
 -- functions/submit_activity.sql
--- Live Activities: what starts, updates and ends them.
+-- Starts, updates and ends Live Activities.
 
--- Apple takes an object here, and no plain text.
+-- Apple takes an object here, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -7075,7 +7084,7 @@ BEGIN
 END
 $$;
 
--- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+-- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -7172,8 +7181,8 @@ $$;
 
 
 -- functions/submit_publication.sql
--- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
--- error has one line of context without a list of twenty types.
+-- Stores one job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that
+-- the error has one line of context, without a list of twenty types.
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -7185,7 +7194,7 @@ DECLARE
     alert carillon.activity_arguments;
     shown record;
     content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
-    -- Apple stores a message for eight hours at most.
+    -- Apple stores a message for at most eight hours.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
     size integer;
@@ -7239,7 +7248,7 @@ BEGIN
         m.extra := p.extra;
         m.stale_date := p.stale_date;
         m.relevance_score := p.relevance_score;
-        -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
+        -- An update with an alert is urgent. Other updates have priority 5, which Apple does not count against the budget.
         m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
         m.expires_at := p.expires_at;
         m.run_at := p.run_at;
@@ -7255,7 +7264,7 @@ BEGIN
             WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
                 carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
             ELSE made.refusal END;
-        -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+        -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
         made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
             || substr(made.payload, 9);
         size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
@@ -7291,14 +7300,14 @@ $$;
 
 
 -- functions/take_over.sql
--- Taking over from dead workers, and quarantine.
+-- Take-over of dead workers, and quarantine.
 
--- 500 after the third, half as many after each further one, at least one.
+-- 500 after the third lost claim, half as many after each further one, but at least one.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 
--- `together` quarantined pushes were in flight, this job among them: so many that the next size is at most half of `together`. 12
--- means one death of a worker with this push alone, 13 means two.
+-- `together` is the number of quarantined pushes in flight, including this job's. The count rises far enough that the next size is
+-- at most half of `together`. A count of 12 means that one worker died with this push alone in flight; 13 means two.
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -7309,17 +7318,17 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::smallint
 $$;
 
--- Jobs with on_unknown 'fail' fail instead, because their outcome is unknown.
+-- Jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
--- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a worker dies
--- with some of them, at most half as many are in flight together the next time. Those that are settled are cleared. A job fails
--- as Poison when two workers died with it alone in flight.
+-- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
+-- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
+-- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
 CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := 3;
     poison CONSTANT smallint := 13;
-    -- Pushes that are quarantined from now on, and those that were before.
+    -- Pushes that enter quarantine now, and pushes that were in it before.
     fresh bigint;
     quarantined bigint;
     recovered CONSTANT bigint := cardinality(jobs);
@@ -7347,7 +7356,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
-    -- An app may have several jobs of one id: they are stored one after the other.
+    -- An app may have several jobs with the same id: they are stored one after the other.
     PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
@@ -7356,7 +7365,7 @@ BEGIN
 END
 $$;
 
--- A loose scan from worker to worker.
+-- A loose index scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (
@@ -7368,11 +7377,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
 $$;
 
--- The worker is dead if its heartbeat still has the count `beat`, judged by the monotonic clock of the caller. Its jobs return to
--- the queue, and those of any worker without a row of workers; without `beat` only the latter. Its holds go with it.
+-- A worker is dead if its heartbeat count still equals `beat` after the caller's monotonic clock has measured a lease. Its jobs
+-- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
+-- deleted.
 --
--- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a claim with
--- a message whose row of unfinished is locked: the next call finds it.
+-- Never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that contains a
+-- message whose row of unfinished is locked is left to the next call.
 CREATE OR REPLACE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
@@ -7392,7 +7402,7 @@ BEGIN
     IF beat IS NOT NULL THEN
         -- Waiting for a lock on the table would block heartbeats.
         LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
-        -- The beat is checked again under the row lock: a heartbeat that came first wins.
+        -- The beat is checked again under the row lock, in case a heartbeat came first.
         DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
             SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
             FOR UPDATE SKIP LOCKED));
@@ -7446,8 +7456,8 @@ $$;
 
 
 -- functions/take_turn.sql
--- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay within the
--- rate of their second. An unused turn is lost.
+-- Returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late pushes do not
+-- exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -7460,7 +7470,7 @@ BEGIN
     IF takes IS NULL THEN
         RETURN 0;
     END IF;
-    -- A crash may lose it: nothing is sent while the server starts.
+    -- A crash may lose the turn, which is harmless: nothing is sent while the server starts.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
     IF begins IS NULL THEN
@@ -7468,7 +7478,7 @@ BEGIN
         ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
     END IF;
     moment := clock_timestamp();
-    -- It is further ahead only after the clock was set back.
+    -- It is further ahead only if the clock was set back.
     IF begins < moment OR begins > moment + interval '1 minute' THEN
         begins := moment;
     ELSIF begins > moment + interval '1 second' THEN
@@ -7483,14 +7493,14 @@ $$;
 -- functions/tokens.sql
 -- Device tokens.
 
--- The one definition: pairs of hex digits, 512 at most.
+-- The only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
 
--- Both ends of a long one, and the first character that is no hex digit.
+-- Shows both ends of a long text, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -7523,7 +7533,7 @@ BEGIN
 END
 $$;
 
--- The table of tokens, broadcast and register_token know no other kind.
+-- The table tokens, broadcast and register_token accept no other kinds.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
@@ -7539,13 +7549,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- Apple ends an activity after 8 hours, and removes it from the lock screen within 4 more. STABLE, as the addition is: PostgreSQL
--- calls an IMMUTABLE function around it for each row.
+-- would call an IMMUTABLE function for each row instead of inlining it.
 CREATE OR REPLACE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
 $$;
 
--- A later registration wins over feedback: its last_update is newer than the time that Apple gave.
+-- A registration overrides earlier feedback, because its last_update is later than Apple's time.
 CREATE OR REPLACE FUNCTION carillon.register_token(
     app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
 ) RETURNS void
@@ -7581,8 +7591,8 @@ BEGIN
 END
 $$;
 
--- A number is never below 0. Of a token that is not registered no number is kept: it counts from 0. Rows are locked in the order
--- of tokens, so that callers do not deadlock.
+-- A badge is never below 0. No badge is kept for a token that is not registered; it counts from 0. Rows are locked in the order of
+-- tokens, so that callers do not deadlock.
 CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -7635,8 +7645,8 @@ BEGIN
 END
 $$;
 
--- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
--- never all characters of base64.
+-- Apple's channel ids are base64 ending in =. A device token does not look like that: thirty-two random bytes are practically never
+-- all base64 characters.
 CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
@@ -7646,7 +7656,7 @@ $$;
 
 
 -- functions/watch_tokens.sql
--- Tables of the application from which feedback passes also delete.
+-- The application's tables from which feedback passes also delete.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
@@ -7730,7 +7740,7 @@ BEGIN
 
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
-    -- Feedback that the table has missed is made up for with the new columns.
+    -- Feedback that the table has missed is applied with the new columns.
     INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
     VALUES (watching_app, watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column)
     ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
@@ -7784,7 +7794,7 @@ $$;
 
 
 -- functions/withdraw.sql
--- What is left of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and
+-- What is left of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's row and
 -- read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
@@ -7801,7 +7811,8 @@ BEGIN
         SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
             SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
             FROM (
-                -- Upper and lower case are the same token, as when a claim is read. A join would compare each with each.
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare every token with every
+                -- other.
                 SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
                     NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
                 FROM (
@@ -7829,7 +7840,7 @@ BEGIN
     INTO rest, ended, later, waits FROM made m;
     rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
 
-    -- Messages that are in several pieces from now on.
+    -- Messages that are now divided into several jobs.
     begun := ARRAY(
         SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
             created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
@@ -7845,7 +7856,7 @@ BEGIN
     IF pg_catalog.cardinality(ended) > 0 THEN
         PERFORM carillon.end_cancelled(app, ended);
     END IF;
-    -- Promotion finds those that are cancelled meanwhile.
+    -- promote() finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN
         PERFORM carillon.return_jobs(app, later, waits);
     END IF;
@@ -7881,323 +7892,339 @@ WHERE n.nspname = 'carillon' AND p.proowner = n.nspowner AND p.proname <> 'as_re
 END
 $$;
 COMMENT ON FUNCTION carillon.make_api_token IS
-    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused afterwards.';
+    'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
 COMMENT ON FUNCTION carillon.enqueue_with_token IS
-    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';
+    'Internal: POST /messages. Enqueues a message for the app of an API token, once for each key.';
 COMMENT ON FUNCTION carillon.certificate_changed IS
-    'Internal: removes the provider token, the status and what was read of a credential that is replaced.';
+    'Internal: when a credential is replaced, clears its status and what was read from it, and deletes its provider token.';
 COMMENT ON FUNCTION carillon.app_changed IS 'Internal: closes the breaker of an app that is resumed.';
-COMMENT ON FUNCTION carillon.app_to_change IS 'Internal: the app of that name, locked until the transaction ends.';
+COMMENT ON FUNCTION carillon.app_to_change IS
+    'Internal: returns an app by name, locked until the transaction ends, or raises an error.';
 COMMENT ON FUNCTION carillon.pause_app IS
-    'Stops sending for an app; its messages wait. Returns false if it was paused already. Recorded in audit.';
-COMMENT ON FUNCTION carillon.resume_app IS
-    'Sends again for an app that was paused. Returns false if it was not paused. Recorded in audit.';
+    'Pauses an app: its messages wait. Returns false if it was already paused. Recorded in audit.';
+COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets all limits of an app; a max_rate of null is no limit. Returns false if they were the same before. Recorded in audit.';
-COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes of this transaction.';
-COMMENT ON FUNCTION carillon.replaced IS 'Internal: the members that have another value, and each value before.';
+    'Sets all limits of an app; a null max_rate means no limit. Returns false if nothing changed. Recorded in audit.';
+COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
+COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
-COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change that a person makes, and none of a program.';
-COMMENT ON FUNCTION carillon.app_record IS 'Internal: what audit records of an app.';
-COMMENT ON FUNCTION carillon.app_recorded IS 'Internal: records what was changed of an app, however it was changed.';
+COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change if a person made it.';
+COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an app that audit records.';
+COMMENT ON FUNCTION carillon.app_recorded IS
+    'Internal: records every change of an app, whether made by a function or by plain SQL.';
 COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a credential was added, replaced or removed.';
 COMMENT ON FUNCTION carillon.broadcast_progress IS
-    'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';
-COMMENT ON FUNCTION carillon.lock_for_cancel IS 'Internal: takes the advisory locks of a cancel, until the transaction ends.';
+    'Returns one row with the counts of a message or broadcast. An unknown id is an error.';
+COMMENT ON FUNCTION carillon.lock_for_cancel IS
+    'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
-    'Internal: makes cancels of messages wait until this transaction ends; returns those that are being cancelled already.';
-COMMENT ON FUNCTION carillon.updated_tokens IS 'Internal: the tokens of a job whose pushes are updates; null: they are none.';
-COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: what the record of a cancelled job needs.';
-COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records jobs that were cancelled, in results or unfinished.';
-COMMENT ON FUNCTION carillon.remnants IS 'Internal: what is left of messages whose jobs were taken out of the queue.';
-COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
-COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
-COMMENT ON FUNCTION carillon.cancel_messages IS
-    'Cancels several messages, as cancel does. Returns the number of jobs cancelled.';
+    'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
+COMMENT ON FUNCTION carillon.updated_tokens IS
+    'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
+COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
+COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
+COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of messages whose jobs were taken out of the queue.';
+COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
+COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: returns the ids of waiting jobs of split messages.';
+COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
 COMMENT ON FUNCTION carillon.cancel IS
-    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: the id is unknown, the '
-    'message has ended, or the rest is in flight, which is then not retried.';
-COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Does the same as cancel.';
+    'Cancels the unclaimed jobs of a message, given the id of any of its jobs; pushes in flight are not retried. Returns the '
+    'number of jobs cancelled: 0 if the id is unknown, the message has ended, or all its jobs are in flight.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Same as cancel.';
 COMMENT ON FUNCTION carillon.cancel_message IS
-    'Cancels what is not sent yet of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'Cancels what has not been sent of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
     'audit.';
-COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker asks Apple to create. Returns its reference; channel() returns Apple''s id.';
+    'Requests a channel, which a worker then creates at Apple. Returns its reference; channel() returns Apple''s id.';
 COMMENT ON FUNCTION carillon.record_channel IS
-    'Records a channel that was created elsewhere, such as in Apple''s console, so that publish accepts it.';
+    'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
 COMMENT ON FUNCTION carillon.channel IS
-    'Returns Apple''s id of a channel; null: it is not ready. With wait, waits that long at most for Apple to create it.';
+    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
+    'create it.';
 COMMENT ON FUNCTION carillon.remove_channel IS
-    'Requests the removal of a channel, by its reference or id. A worker has Apple remove it, and then deletes its row.';
-COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes requests for channels that are due, each for a minute.';
+    'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
 COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
-COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel has failed.';
-COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes a channel that Apple has removed, or never had.';
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 COMMENT ON FUNCTION carillon.channels_refused IS
-    'Internal: marks channels as missing for which Apple has refused what was published.';
-COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table.';
-COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
-COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
+    'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
+COMMENT ON FUNCTION carillon.has_parts IS 'Internal: returns whether any argument that contributes to a built payload is given.';
+COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
-    'Internal: the refusal of an argument that becomes a header, or decides when and where a job waits; null: all are valid.';
+    'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
+    'null if all are valid.';
 COMMENT ON FUNCTION carillon.check_members IS
-    'Internal: the refusal of an argument that Apple would not take, or that gives a member which aps has too; null: all are '
+    'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
-COMMENT ON FUNCTION carillon.check_parts IS 'Internal: checks the parts of a payload more closely.';
+COMMENT ON FUNCTION carillon.check_parts IS
+    'Internal: checks the arguments from which a payload is built, and returns the less usual ones as JSON.';
 COMMENT ON FUNCTION carillon.check_silence IS
-    'Internal: the refusal of what a push of a silent type may not have; null: it has none of it.';
-COMMENT ON FUNCTION carillon.check_payloads IS 'Internal: checks the payload for each token, and whether all of them are silent.';
-COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
-COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
+    'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
+COMMENT ON FUNCTION carillon.check_payloads IS
+    'Internal: checks the payload of each token, and returns whether all of them are silent.';
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
+COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+    'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+    'Returns the jobs that are due next, including retries, of one app or of all apps, among the first depth jobs after a time.';
 COMMENT ON FUNCTION carillon.token_counts IS
-    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
-    'estimated beyond.';
+    'Returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there are many '
+    'apps, and estimated beyond.';
 COMMENT ON FUNCTION carillon.feedback_schedule IS
-    'Returns when the next feedback pass of a worker is due, and how often there is one.';
+    'Returns when the next feedback pass of a worker is due, and the interval between passes.';
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
+    'Returns the Live Activities that end last: whether an update waits, the last update sent with its timestamp, and when the '
+    'activity ends.';
 COMMENT ON FUNCTION carillon.message_contents IS
-    'Returns the payload of a message of this app while it is kept; of one with a payload for each device, the first three. No '
-    'role may call it: grant EXECUTE to the login of a dashboard that shows payloads.';
-COMMENT ON FUNCTION carillon.ended_unsent IS 'Internal: whether a message has ended and no push of it can have arrived.';
-COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, and returns the message that holds it.';
-COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';
+    'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
+    'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
+COMMENT ON FUNCTION carillon.ended_unsent IS
+    'Internal: returns whether a message has ended without any push that may have been delivered.';
+COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
+COMMENT ON FUNCTION carillon.draft IS
+    'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
 COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
-COMMENT ON FUNCTION carillon.ending IS 'Internal: how pushes of one message ended, by the names of the fields.';
+COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from named arguments: how pushes of one message ended.';
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
-COMMENT ON FUNCTION carillon.is_transient IS 'Internal: whether an error may be temporary, by its SQLSTATE.';
+COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 COMMENT ON FUNCTION carillon.end_unrecorded IS
-    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; false: nothing could be written.';
-COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot.';
+    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
+    'written.';
+COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 COMMENT ON FUNCTION carillon.discard IS
-    'Internal: ends a message that is too large to be read, after splitting it ran out of memory.';
+    'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';
 COMMENT ON FUNCTION carillon.lock_unfinished IS
-    'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
+    'Internal: locks rows of unfinished; returns the messages whose rows another session has locked.';
 COMMENT ON FUNCTION carillon.find_cancelled IS
-    'Internal: finds which messages of an app were cancelled, and for which that is not known yet, because they are being '
-    'cancelled.';
-COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: the lanes that have rows.';
-COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: the apps that have scheduled jobs or unfinished messages.';
+    'Internal: returns which messages of an app were cancelled, and which are being cancelled, so that the outcome is not known '
+    'yet.';
+COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
+COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: returns the apps that have scheduled jobs or unfinished messages.';
 COMMENT ON FUNCTION carillon.chosen_apps IS
-    'Internal: the apps that an argument app selects: the one of that name, or all that the caller may use; null: every app.';
-COMMENT ON FUNCTION carillon.find_job IS 'Internal: a job by its id, in any state.';
-COMMENT ON FUNCTION carillon.messages_of IS 'Internal: the messages that ids belong to, with their apps.';
-COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: whether failures are the only record of a message.';
+    'Internal: returns the apps that the argument app selects: the one with that name, or all apps that the caller may use; '
+    'null means every app.';
+COMMENT ON FUNCTION carillon.find_job IS 'Internal: finds a job by its id, in any state.';
+COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that ids belong to, with their apps.';
+COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
 COMMENT ON FUNCTION carillon.find_messages IS
-    'Internal: the messages of an id or a reference, each with its app; of a message that was split, the whole.';
-COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';
-COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
-COMMENT ON FUNCTION carillon.enforce_isolation IS
-    'Internal: enables or disables the policies, and the check of enqueue''s caller.';
-COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
+    'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
+COMMENT ON FUNCTION carillon.failed_parts IS
+    'Internal: returns the ids under which failures of a message are recorded, given the id of the message.';
+COMMENT ON FUNCTION carillon.message_parts IS
+    'Internal: returns the ids under which failures of a message are recorded, given any id of the message.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
-COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';
-COMMENT ON FUNCTION carillon.job IS 'Internal: a job, by the names of its fields.';
-COMMENT ON FUNCTION carillon.changed IS 'Internal: the same job with other values in the named fields; null keeps a value.';
-COMMENT ON FUNCTION carillon.narrowed IS 'Internal: the same job with some of its tokens.';
+    'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';
+COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
+COMMENT ON FUNCTION carillon.changed IS
+    'Internal: returns a job with new values in the named fields; null keeps the present value.';
+COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
 COMMENT ON FUNCTION carillon.payloads_of IS
-    'Internal: the payloads that a job has for these tokens; null: all tokens have its one payload.';
-COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: how many different tokens there are.';
-COMMENT ON FUNCTION carillon.parsed IS 'Internal: a text as JSON; null: it is not JSON.';
-COMMENT ON FUNCTION carillon.parsed_jsonb IS 'Internal: a text as jsonb; null: it is not JSON, or has what jsonb cannot store.';
+    'Internal: returns the payloads that a job has for these tokens; null if all its tokens share one payload.';
+COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: returns the number of distinct tokens.';
+COMMENT ON FUNCTION carillon.parsed IS 'Internal: returns a text as JSON, or null if it is not JSON.';
+COMMENT ON FUNCTION carillon.parsed_jsonb IS
+    'Internal: returns a text as jsonb, or null if it is not JSON or jsonb cannot store it.';
 COMMENT ON FUNCTION carillon.broken_json IS
-    'Internal: the refusal of text that begins like a JSON object and is none; null: it is JSON, or plain text.';
-COMMENT ON FUNCTION carillon.compact IS 'Internal: jsonb as text without the blanks after colons and commas.';
-COMMENT ON FUNCTION carillon.is_loud IS 'Internal: whether a payload has what a device shows or plays.';
-COMMENT ON FUNCTION carillon.is_silent IS 'Internal: whether a payload is that of a background push.';
-COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes some of the rows before the horizon.';
-COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: makes the sums of push_counts that are missing.';
-COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does a part of one step of maintenance.';
+    'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
+COMMENT ON FUNCTION carillon.compact IS 'Internal: returns jsonb as text without spaces after colons and commas.';
+COMMENT ON FUNCTION carillon.is_loud IS 'Internal: returns whether a payload has anything that a device shows or plays.';
+COMMENT ON FUNCTION carillon.is_silent IS 'Internal: returns whether a payload is that of a background push.';
+COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
+COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of push_counts that are missing.';
+COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
 COMMENT ON PROCEDURE carillon.maintain IS
-    'Creates and drops partitions, sums counts of pushes, and deletes what is older than the retention, as workers do every hour: '
-    'for pg_cron.';
+    'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
+    'Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns how many rows of each table of history are outside the daily partitions, because maintenance is late.';
-COMMENT ON FUNCTION carillon.is_fit IS 'Internal: whether a member is of the JSON type that its argument takes.';
+    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+COMMENT ON FUNCTION carillon.is_fit IS 'Internal: returns whether a member has the JSON type that its argument takes.';
 COMMENT ON FUNCTION carillon.unfit_member IS
-    'Internal: the refusal of the first member whose value does not fit its argument; null: all do.';
+    'Internal: returns the refusal of the first member whose value does not fit its argument; null if all fit.';
 COMMENT ON FUNCTION carillon.message_of_json IS
-    'Internal: the arguments of a message, from an object whose members are those of enqueue.';
+    'Internal: returns the arguments of a message from an object with the members of enqueue.';
 COMMENT ON FUNCTION carillon.preview_message IS
-    'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
+    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
+    'Enqueues nothing.';
 COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
 COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the '
-    'id of the message, and whether it is new: if a message had the same key within a day, it returns that id and enqueues '
-    'nothing. Recorded in audit.';
-COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: the jobs of a message that have not ended.';
-COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: the pushes of a message that have ended.';
-COMMENT ON FUNCTION carillon.open_counts IS 'Internal: the pushes of a message that have not ended.';
-COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: the outcome of the last attempt of a message.';
+    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
+    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
+    'enqueues nothing. Recorded in audit.';
+COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
+COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a message that have ended.';
+COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
+COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
 COMMENT ON FUNCTION carillon.may_have_arrived IS
-    'Internal: whether pushes of a message that do not count as sent may have been delivered.';
-COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: what became of single tokens of a message.';
-COMMENT ON FUNCTION carillon.message_state IS 'Internal: the row that message_status returns for a message.';
+    'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
+COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
+COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of message_status for a message.';
 COMMENT ON FUNCTION carillon.message_status IS
-    'Returns the state of a message, by its id or by its reference: a row for each message. No row: there is no such '
-    'message, or its results were dropped after the retention.';
+    'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
+    'is no such message or its results were dropped after the retention.';
 COMMENT ON FUNCTION carillon.open_breakers IS
-    'Internal: pauses each of the apps whose pushes fail because of its environment or topic.';
-COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
-COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the pushes of a claim that are updates of Live Activities.';
+    'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
+COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
+COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
 COMMENT ON FUNCTION carillon.pace_devices IS
-    'Internal: paces the background pushes of a claim: each token gets so many within any hour.';
-COMMENT ON FUNCTION carillon.partitions IS 'Internal: the partitions of a table of history, and their bounds.';
-COMMENT ON FUNCTION carillon.make_table IS 'Internal: makes a table that can become a partition.';
-COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: makes the partitions of today and the next three days.';
+    'Internal: paces the background pushes of a claim, limiting each token to a number of pushes within any hour.';
+COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
+COMMENT ON FUNCTION carillon.make_table IS 'Internal: creates a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
-COMMENT ON FUNCTION carillon.put_off IS
-    'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.put_off IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 COMMENT ON FUNCTION carillon.promote_due IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';
-COMMENT ON FUNCTION carillon.provider_token IS 'Internal: the provider token of a signing key, which workers share.';
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';
 COMMENT ON FUNCTION carillon.push_types IS
-    'Returns what Apple requires of each push type: the ending of its topics, its priorities, the largest payload and collapse '
-    'id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
-COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
-COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: the most bytes of a payload.';
-COMMENT ON FUNCTION carillon.payload_size IS 'Internal: the most bytes of a payload, as a refusal says it.';
-COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: the kind of tokens that a push is for.';
+    'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
+    'collapse id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
+COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: returns the maximum size of a payload in bytes.';
+COMMENT ON FUNCTION carillon.payload_size IS 'Internal: returns the maximum size of a payload as text for a refusal.';
+COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
 COMMENT ON FUNCTION carillon.check_kinds IS
-    'Internal: the refusal of tokens that are registered with another kind than such a push is for; null: none is.';
-COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: whether a BadDeviceToken of that time means a dead token.';
+    'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
+COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
 COMMENT ON FUNCTION carillon.dead_tokens IS
-    'Internal: the feedback that counts for an app: rows that are not handled, and all rows from missed_from on.';
-COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: one batch of a feedback pass.';
+    'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
+COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 COMMENT ON FUNCTION carillon.reap IS
-    'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
-COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
+    'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
+COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.reapable IS
-    'Internal: what a feedback pass would delete now, table by table; fault: why that is unknown.';
-COMMENT ON FUNCTION carillon.path_of IS 'Internal: the search_path of a table''s owner, for whom its triggers were written.';
+    'Internal: returns what a feedback pass would delete now, table by table; fault says why that cannot be determined.';
+COMMENT ON FUNCTION carillon.path_of IS
+    'Internal: returns the search_path of a table''s owner, for which its triggers were written.';
 COMMENT ON FUNCTION carillon.unsafe_reaper IS
-    'Internal: why triggers of watched tables would run with too many rights, with a remedy; null: they do not.';
+    'Internal: returns why triggers of watched tables would run with too many rights, with a remedy; null if they would not.';
 COMMENT ON FUNCTION carillon.prepared IS
-    'Internal: the prepared statements of this session, with the text that prepares them again.';
+    'Internal: returns the prepared statements of this session, with the text that prepares them again.';
 COMMENT ON FUNCTION carillon.traces IS
-    'Internal: what foreign code can leave behind in a session to run with the rights of its user: its kind and its present '
-    'state.';
+    'Internal: returns what a table''s code can leave in a session so that it later runs with the rights of the session''s '
+    'user, by kind and present state.';
 COMMENT ON FUNCTION carillon.prepare_again IS
-    'Internal: restores the prepared statements of the session, which no rollback does.';
+    'Internal: restores the prepared statements of the session, which a rollback does not.';
 COMMENT ON FUNCTION carillon.watched_match IS
-    'Internal: the statement that deletes from a watched table (DELETE) or counts in it (SELECT).';
+    'Internal: builds the statement that deletes from a watched table (DELETE) or counts its dead tokens (SELECT).';
 COMMENT ON FUNCTION carillon.run_watched IS
-    'Internal: runs the statement of watched_match() as carillon_reaper, and returns its count.';
-COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes from a watched table the tokens of a batch of feedback.';
-COMMENT ON FUNCTION carillon.catch_up IS 'Internal: makes up for some of the feedback that a watched table has missed.';
-COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument: what it takes, and what it got.';
+    'Internal: runs the statement of watched_match() as carillon_reaper and returns its count.';
+COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
+COMMENT ON FUNCTION carillon.catch_up IS 'Internal: applies some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
 COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
-COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
-COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
-COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns how many jobs they had.';
-COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: whether a failure can be sent again.';
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
+COMMENT ON FUNCTION carillon.app_id IS 'Internal: returns the id of an app, or raises an error.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns the number of their jobs.';
+COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: returns whether a failure can be requeued.';
 COMMENT ON FUNCTION carillon.kept_payloads IS
-    'Internal: the payloads that were kept for failed tokens of a message; of several for one token, the latest.';
-COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';
-COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: the apps that have failures.';
-COMMENT ON FUNCTION carillon.requeueable IS 'Internal: the failures of an app between two times that can be sent again.';
-COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: enqueues failures of an app again, and returns how many pushes.';
+    'Internal: returns the payloads kept for failed tokens of a message; the latest if a token has several.';
+COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: returns whether a message was cancelled, at least in part.';
+COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that have failures.';
+COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
+COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: requeues failures of an app, and returns the number of pushes.';
 COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Enqueues failed pushes again, each once, as new messages: those of an app, for a reason, within an interval, of a message. '
-    'Without any of these, it enqueues all of them if everything is true, and otherwise raises an error with their number. '
-    'Returns the number of pushes; 0: none matches, or all were requeued before. Recorded in audit.';
+    'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
+    'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
+    '0 if none matches or all were requeued before. Recorded in audit.';
 COMMENT ON FUNCTION carillon.failures_end IS
-    'Internal: the time of the last of the next depth failures of an app; null: there are fewer.';
+    'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
 COMMENT ON FUNCTION carillon.failures_app IS
-    'Internal: the app whose failures are counted, requeued or dismissed, once the arguments are valid.';
+    'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
 COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures of an app between two times that requeue_step or dismiss_step would take, among the first depth of '
-    'them; is_all: there are no more.';
+    'Counts the failures that requeue_step or dismiss_step would take among the first depth failures of an app between two '
+    'times; is_all is true if there are no others.';
 COMMENT ON FUNCTION carillon.requeue_step IS
-    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. '
-    'Returns their number, and the time to continue from; null: it is done. Recorded in audit.';
+    'Requeues failed pushes of an app, as requeue_failures does, among the first depth failures between two times. Returns '
+    'their number and the time to continue from, which is null when done. Recorded in audit.';
 COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
-    'requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
-COMMENT ON FUNCTION carillon.free_ids IS 'Internal: unused ids for jobs of an app.';
-COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs other ids, because rows with theirs were inserted.';
+    'Marks failures of an app as needing no action, among the first depth failures between two times: dashboards hide them, and '
+    'bulk requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
+COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 COMMENT ON FUNCTION carillon.place IS
-    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of stored and failed jobs.';
+    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
+    'or failed.';
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 COMMENT ON FUNCTION carillon.return_uncancelled IS
-    'Internal: returns jobs to the queue, except those that were cancelled; returns how many there were.';
-COMMENT ON FUNCTION carillon.search_depth IS 'Internal: how many of the newest rows of each app a search reads.';
+    'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
+COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
 COMMENT ON FUNCTION carillon.search_reference IS
-    'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
-    'of each app, of each lane a third; with many apps it reads fewer of each, 4,000 together.';
+    'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
+    'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
 COMMENT ON FUNCTION carillon.search_token IS
-    'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
-    'of failures, feedback and the queue of each app say of it; with many apps it reads fewer of each. A push that was sent leaves '
-    'no trace of its token.';
-COMMENT ON FUNCTION carillon.unsettled IS 'Internal: why a claim was not there to be settled: before or lost.';
-COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: the last outcome of messages that have expired.';
+    'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
+    'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
+    'sent leaves no record of its token.';
+COMMENT ON FUNCTION carillon.unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
+COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: returns the last outcome of messages that have expired.';
 COMMENT ON FUNCTION carillon.unique_ids_of IS
-    'Internal: for each of the messages, the apns-unique-ids of its tokens as an object; null: none.';
-COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of some of it, once.';
+    'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
+COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
 COMMENT ON FUNCTION carillon.shortened IS
-    'Internal: a text that is too long to be a token, shortened to its beginning and a hash.';
+    'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
 COMMENT ON FUNCTION carillon.split_job IS
-    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns how many.';
+    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns their number.';
 COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
-COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
 COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
-COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: the alert of a Live Activity as JSON.';
+COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 COMMENT ON FUNCTION carillon.check_activity IS
-    'Internal: the refusal of an argument that belongs to a Live Activity; null: all are valid.';
-COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues what starts, updates or ends Live Activities.';
+    'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
+COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';
 COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
 COMMENT ON FUNCTION carillon.quarantine_size IS
-    'Internal: how many pushes of jobs with this many lost claims may be in flight together.';
-COMMENT ON FUNCTION carillon.count_death IS 'Internal: the lost claims of a job after another worker has died with it.';
-COMMENT ON FUNCTION carillon.recover IS
-    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
-COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';
-COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from those without a row of workers.';
+    'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
+COMMENT ON FUNCTION carillon.count_death IS
+    'Internal: returns the number of lost claims of a job after another worker has died with it.';
+COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
+COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';
 COMMENT ON FUNCTION carillon.take_turn IS
-    'Internal: takes a turn for some pushes of an app, which are sent when it begins; returns the microseconds until then.';
-COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
-COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
+    'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';
+COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a text that is not a device token.';
 COMMENT ON FUNCTION carillon.clean_tokens IS
-    'Internal: the tokens of one call: checked, in lower case, each once, in the given order, and with its place there.';
-COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
-COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
-COMMENT ON FUNCTION carillon.usual_end IS 'Internal: when a token that is registered without an end expires.';
+    'Internal: returns the tokens of one call: checked, in lower case, each once, in the given order, and with their positions.';
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: returns the kinds of tokens.';
+COMMENT ON FUNCTION carillon.check_kind IS 'Internal: builds the error for an unknown kind of tokens.';
+COMMENT ON FUNCTION carillon.usual_end IS 'Internal: returns when a token that is registered without an end expires.';
 COMMENT ON FUNCTION carillon.register_token IS
-    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
-    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours, and any other never.';
+    'Registers a token or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
+    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours and any other never.';
 COMMENT ON FUNCTION carillon.with_badges IS
-    'Internal: adds to the badges of tokens, and returns a payload for each with its own number.';
+    'Internal: adds to the badges of tokens, and returns a payload with its own badge for each.';
 COMMENT ON FUNCTION carillon.set_badge IS
     'Sets the number that badge_add adds to, for a device token or for all tokens of an owner. Sends nothing. Returns the '
     'number of registered tokens that were set.';
 COMMENT ON FUNCTION carillon.token_text IS
-    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';
+    'Returns a token in readable form: the channel id if it stands for a channel, otherwise the token itself.';
 COMMENT ON FUNCTION carillon.unfit_to_watch IS
-    'Internal: why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens; null: it can.';
+    'Internal: returns why the feedback pass cannot delete from a table, as a refusal of an argument of watch_tokens; null if '
+    'it can.';
 COMMENT ON FUNCTION carillon.check_watched IS
     'Internal: refuses a watched table from which the feedback pass cannot delete, and returns the type of app_column.';
 COMMENT ON FUNCTION carillon.watch_tokens IS
-    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
-    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
-COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from a table of yours.';
+    'Makes feedback passes delete dead tokens from one of your tables too, by the same rule as in tokens. The table''s owner '
+    'must grant carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from one of your tables.';
 COMMENT ON FUNCTION carillon.withdraw IS
-    'Internal: takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later.';
+    'Internal: withdraws pushes from a claim: those without a wait have ended as superseded, the others are sent later.';
 -- views/pending.sql
--- Every job that has not ended: ready, scheduled or in flight. For a retry, also when it is due and the outcome of the
--- attempt before; without a status there was no answer.
+-- Every job that has not ended: ready, scheduled or in flight. A retry also has the time when it is due and the outcome of the
+-- previous attempt; without a status, there was no answer.
 CREATE OR REPLACE VIEW carillon.pending AS
 SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
     m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
@@ -8218,42 +8245,42 @@ COMMENT ON VIEW carillon.pending IS 'Every job that has not ended: ready, schedu
 COMMENT ON COLUMN carillon.pending.state IS 'ready, scheduled or in flight';
 COMMENT ON COLUMN carillon.pending.id IS 'the id of the job';
 COMMENT ON COLUMN carillon.pending.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null: there is none';
+COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null if there is no such app';
 COMMENT ON COLUMN carillon.pending.lane IS '0 urgent, 1 normal, 2 bulk';
-COMMENT ON COLUMN carillon.pending.token_count IS 'how many of its pushes have not ended';
+COMMENT ON COLUMN carillon.pending.token_count IS 'the number of its pushes that have not ended';
 COMMENT ON COLUMN carillon.pending.push_type IS 'apns-push-type';
-COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null: none';
-COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
+COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null if not set';
+COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null means the topic of the app';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the job that it comes from';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message''s id, if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.pending.attempt IS 'the number of the attempt that it waits for or that is in flight';
+COMMENT ON COLUMN carillon.pending.origin IS 'for a retry or a part: the id of the job that it comes from';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
-COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
-COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
+COMMENT ON COLUMN carillon.pending.expires_at IS 'the time after which it is not sent';
+COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has claimed it';
 COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
-COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: the status of the attempt before; null: no answer';
-COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: the reason of the attempt before';
+COMMENT ON COLUMN carillon.pending.last_status IS 'for a retry: the status of the previous attempt; null if there was no answer';
+COMMENT ON COLUMN carillon.pending.last_reason IS 'for a retry: the reason of the previous attempt';
 
 -- views/held_apps.sql
--- Apps that cannot send. A worker removes its own holds. A hold of another worker is over when pushes of the app were
--- sent in a later minute.
+-- Apps that cannot send. A worker removes its own holds. Until it has, a hold no longer counts once pushes of the app were sent in
+-- a later minute.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (
     SELECT FROM carillon.push_counts t
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
-COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
+COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, with the reasons.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
-COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
+COMMENT ON COLUMN carillon.held_apps.reason IS 'the reason for the hold, as a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
-COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the app is tried again';
+COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when a worker tries the app again';
 
 -- views/app_status.sql
--- A row for each app. The last minute is the running one and the one before.
+-- One row for each app. The last minute means the current minute and the previous one.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     carillon.queue_depth(a.id) AS depth,
@@ -8277,7 +8304,7 @@ LEFT JOIN LATERAL (
     SELECT sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
         sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
         sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
-        -- Of the newest, by the index: there may be millions.
+        -- Only the latest failures, through the index: there may be millions.
         CASE WHEN sum(t.failed) > 0 THEN (
             SELECT latest.reason FROM (
                 SELECT f.reason FROM carillon.failures f
@@ -8291,45 +8318,45 @@ LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
 ) flying ON flying.app_id = a.id
 LEFT JOIN LATERAL (
-    -- The first of each lane, by the primary key.
+    -- The first job of each lane, through the primary key.
     SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
         SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
         ORDER BY m.id LIMIT 1) first
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.app_status.app IS 'its name';
-COMMENT ON COLUMN carillon.app_status.paused IS 'whether it is paused: nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.app IS 'the name of the app';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether the app is paused: nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why the app is paused, if a reason was given';
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
-COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
-COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs in flight';
-COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
+COMMENT ON COLUMN carillon.app_status.depth IS 'the number of ready jobs, from queue_depth';
+COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
+COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the current and the previous minute';
-COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
+COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes that failed in the current and the previous minute';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
-    'pushes sent in the last hour, without the last second of a worker that was killed';
-COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
-COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
+    'pushes sent in the last hour; if a worker was killed, its last second is missing';
+COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';
+COMMENT ON COLUMN carillon.app_status.credential IS 'the name of the app''s credential';
 COMMENT ON COLUMN carillon.app_status.credential_status IS
-    'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
+    'ok, expiring, expired, invalid, rejected or missing; null if not checked yet';
 COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
-COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS
+    'why the legacy feedback list could not be read; null if there was no error';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
-    'why it cannot send: connection, credential, provider_token, token_updates, setting or database';
-COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';
+    'why the app cannot send: connection, credential, provider_token, token_updates, setting or database';
+COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
-COMMENT ON COLUMN carillon.app_status.failure_reason IS
-    'the most frequent reason of the latest 100 failures of the last hour';
+COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
 
 -- rights.sql
--- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
+-- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 
--- What an earlier release has granted, and the right of every role to execute a new function. Only of what belongs to the
--- owner of the schema: the rest is not ours. Partitions have no rights of their own.
+-- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
+-- schema owns are changed. Partitions have no rights of their own.
 DO $$
 DECLARE
     roles CONSTANT text := 'carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator';
@@ -8347,11 +8374,11 @@ $$;
 GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
--- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its
--- messages. carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and
--- functions that run as their owner call apps_of_caller().
+-- carillon_app enqueues, with functions or plain INSERT, cancels, registers tokens, and reads the results of messages.
+-- carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and so does apps_of_caller()
+-- in functions that run as their owner.
 GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
--- The columns that a message consists of. Functions that run as their owner write the others.
+-- The columns of a message. Functions that run as their owner write the others.
 GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
@@ -8374,10 +8401,10 @@ GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempt
 TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
--- Content that another worker keeps at the same time is added to.
+-- Needed when another worker keeps content of the same message at the same time.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
--- Deleting in order takes row locks, for which PostgreSQL requires the right to update.
+-- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 
@@ -8394,8 +8421,9 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
--- Who may call which functions, all of a name. What no role may call is called by functions that run as their owner, or by the
--- owner. Functions that carillon_operator calls record each change; it has no rights on tables.
+-- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
+-- functions that run as their owner, or by the owner. carillon_operator has no rights on tables; the functions that it calls record
+-- each change.
 DO $$
 DECLARE
     command text;
@@ -8436,7 +8464,7 @@ BEGIN
 END
 $$;
 
--- The first partitions. Maintenance makes the others, and waits for locks that an upgrade should not hold.
+-- Creates the first partitions. Maintenance creates the others, and waits for locks that an upgrade should not hold.
 DO $$
 BEGIN
     PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent)
@@ -8444,7 +8472,7 @@ BEGIN
 END
 $$;
 
--- Roles that were isolated before a migration down.
+-- Restores the roles that were isolated before a migration down.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM carillon.app_roles) THEN
@@ -8536,64 +8564,64 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '5e128a4a09acdf49a514ad610056997b45d4f0408918f98401f23cc00fb63b7c' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = '2bc79b16b8863979836c3ca85e7185fce87b70b5e27c8fe14ff88756625cd510' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '954bad50b3135a774c076d993d59753ed07d8f9eb0b7513a19ad181019b78d5e' WHERE version = '3';
-UPDATE carillon.schema_migrations SET checksum = '5f457bbf4066644c1af0a02dca09de29488f19a187aa897cf96a5fe0ecc94c88' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = '28b6c5df6f73cf014a4e1fe783281f0867b4bb3443335206b58bfd4bb695f9d2' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = '0a2604d1f8ac002605a6c2ab40aa653220e44863767a81f2fb60fb8dcceceec0' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = 'b20c6c7f4ac492fe58c665050ac5ff471afa2f7a0cdd0d7685573c1714824881' WHERE version = '7';
-UPDATE carillon.schema_migrations SET checksum = '011116398267b4cb8e460e7202fa5448ba3eea0d0f1446702af0d5ee44b8c2ad' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = '2b875504ba58ff6b96675629356581d192bc92fd663c5e701e8e9b62b8d873a5' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '71699c2b1835034e8000ae52b0d4cee5dfdc93a0a41357151dff9041b5472902' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = 'bdbc8c52ec086dee9bda599fce3a14c859490ec4ce2a9f5822f9710bf2f8c8ae' WHERE file = 'functions/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '532869ce167f81011ef07e59debc02ab354e4cec93bbf536825428072490763c' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '776b8404c4b07dd2979232bcf7f1317ae504453535ae74f637117c11005e8f23' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '6dec7c39bb82877c52f07fc26b2e3e93df685bdc8dd801f5ff0b23a29182408f' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'e284c47c705add402e8fd37d20e5e3fa5ab1543414d2915e781fcf4dd7919643' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = '2e0a1f344926a918c481414f7d2861236d98efee19dd06cb71f7e8a79c1950aa' WHERE file = 'functions/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = '437be49f58f0c8a31b29fc1f078a24b4e0d7659ea4ea7342fc0e950dd16ee58e' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '4522bd2a67f1dc6e410d7dbcdb121ac112de166193b817deac5be83efc7dfd51' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = '1ffab74e6a85bf486f8658a9e883b6dcc87ea9a1d07630b43399b6ae76da1e7d' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '4a49c9c29d6ef2a47edaf231721d9c7e0a9a19b6554ce8e87323b3c713f99ee9' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '4b5dbd5fcd7babb49091cf64046304a92f7b8684c5a7cdde8f351e17859bc2e2' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'a11e1a0b6a57f8b7571fc7d072a2c8b72fdd14b114170fdd7970b37a24d04127' WHERE file = 'functions/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = '22c2a735132911d22af00c5f8af60c803f59e311ded811efbbf92ad766e01073' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '1f6d4c7ec6b9ba464130bfb869128b074d4e4bd1622fc1a69e63574559b8431c' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = '3b3d5507b81d30a52c4ae748c5122c6af62a5b479b37f4e7657a65e179f71814' WHERE file = 'functions/job.sql';
-UPDATE carillon.schema_routines SET checksum = 'bbeb2112e921a75a1492ef60c3197ba1259ac9a81775a3ffc31ffdc55c8e917a' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = 'b0f19dc1b28616b243668ae97e0233f3dfb68bdceb571228809a578f2de6a9de' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '99fe6a716cf32e586d55750ea8d88793b86dd5f4663ee7e7fb09d5044a27f2ca' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '8cc4dfcf7510812e7b23004fa35bf888478dd2a686b085b13b9027c1d900ae9c' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = 'bf5272e9c3840eeb8b17082e1426b26ef46ce0e2d9cbdc25cac3822901accf96' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = '10ad67250c1bacf72cb6e1a594bc70c9ed13628dc0aef61bdc78f36fe5c8e289' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '639df9c84d20d13aa79650f322c875cccc42ba196b20f8d286aaf379b155e85d' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = 'd699b7c3023c318466c2fa7198a60140f27cd1f27954b653acee05ae10d6f636' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '0309dda11e0e946edc0a76130d3a3d7fff4d372bb9296543ed81aadd2904c46f' WHERE file = 'functions/promote.sql';
-UPDATE carillon.schema_routines SET checksum = '4f23439163d757179e6304c214b27975441860120158478fa53d919f73ee7db6' WHERE file = 'functions/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = '4abf7dd12d02de32a5ac286b5035123cc42de400f823ca578fc510d7ebb193c5' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '3ef260b7a95e3b920932ccb8f6816300724dac692cad73cd7f0569c3f4a6f066' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = 'c899fe6dc480c43213d670a725393f2c0099f3d883464a7a43dec9889727b265' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '002da46e80b59ed9313b54f6fbd4e308636271244b5a9eb3f1cfbe9ea0cd19ed' WHERE file = 'functions/refusal.sql';
-UPDATE carillon.schema_routines SET checksum = 'ff2ef7d7a49482c1edc2ea7045c7ee8843014051831029e79e006081ecacce26' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = 'b998573f1d01eace4a78ad69007cf6a3836f816c70a42ad4b0b4cdcb8bb2e402' WHERE file = 'functions/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = '233ed3d2dc737728264c5bde9ab5dddcee016add7bb3d5c8868011751d17a58d' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '8c460c124b947507843d4d74b5450055015bfa86119a5baad29031f05c860f0c' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '4388b93340c3fb9b7266c333d0534d02bb647f1604a205038346701ae1da8927' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '2410701b1bb0b6388b5547b07b9afecdcf79c081c1ad44864ad473455423b120' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb0f449035198df1f202e489c77e824c5c3e3d890df871449155d045a95ae372' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'c679ed6ff91d37eb8b266c4439ce6faae74239ebd8226ad5caeb67e682dd3d33' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = 'dbe5be06731fef0880d455c3c6811df3a9c6262831cd89fd3e68dee7b90b8930' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = 'f61998851422b44060bbe64befca98d1e4cc0c96f09353124d49faf4ae3540ba' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = 'c436445b54e3766048fe420cba8027dd28327fb623cc7250bd5a6d5adad0986a' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = 'd9a4d1c14053189c16a8b2e7b3fecdc3288db8b987787fba671d59005869f6f2' WHERE file = 'functions/take_turn.sql';
-UPDATE carillon.schema_routines SET checksum = 'b41ce8282deb0bb77ad92947e58ab462b403126a4dec85c53016ac603478ece5' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'fef660f12ff909d30588893377839bcaabc1e3e28d94e91faf13c63cc1a94c01' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '3e9f9c657535a2e0b4e3ffca424fc386c4b1d289b716d863a4f5aedf35c66845' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '6e56d6fec09b5a85e3cd74cff7c29da904abe98acd7b3fd6f6413824af987653' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = '754300965f671dae8e35e76b774c8d8cfa2b06e4f42cdddea073c73a003e4886' WHERE file = 'views/app_status.sql';
-UPDATE carillon.schema_routines SET checksum = '514660c61fa8089ae482e3d60c4942ee0711ac9942c25b1c40221a1388b2c305' WHERE file = 'views/held_apps.sql';
-UPDATE carillon.schema_routines SET checksum = '9f1a0f57e4d7869a1092309da8c83a4e8882bdf46e3ef998aeddfd99b42ad196' WHERE file = 'views/pending.sql';
+UPDATE carillon.schema_migrations SET checksum = '02c8bd09307ea55df3d4ebbe7806c7f74982fcdf06433989e8900748501e3668' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = '1a6e76ea7698161bf875515f04f5e32337e503872365275d9a122f8ce8c91c90' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = '912f46087160ad059ef4deeee300bfbb39cc84ccb638cb3f51f7bb4543b2f39f' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
+UPDATE carillon.schema_routines SET checksum = 'fd2f67d9cdb9fc571e823689f7a916374c96dbf199463562cac96211671230ac' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '5a7b709b5e8881eea38e9e1cf670a1b8a40ff7ee7354cc793d930309df8a8824' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '9cac28c8f09924529300c7e710172ad6d60317a725df5ee83c2ba2d6463828ff' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = 'd7aec554fc3a4687b3b74d4aab824c3081fa4394cdb393150c63365a190f274c' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '3dc84adf328112ce838f76b8e79a426900d4e37b548082ac27b92de05b2ff03f' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'ce9fa8198f053d3aa1e8e8c4065abf987b27b50ea292b2a297ac085d619e408a' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '9d007186412b37a08238ce8cd04110142d2f306e2e6357bd494b8b788b719795' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '63ae88f00350679d3024673865f2752ded5c23161fe7fd0d37b850397931738c' WHERE file = 'functions/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = 'fafe5cd8b8eb9fd5c4e3aecac0b42d3a92d993d5858194439b130e7da4d9925e' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '2446800787e625a29295a2d1416c9d404d8062e48b493a6837a11536c6cbf236' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '3845d96b778c07ecbf26011db6ce79e3c590fab241a696d20fb09a6926b424c0' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = '438aa6b266c395584c152a3a73d777af944e27a6d1b7a64a28abdcab7834c712' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '79f740287cc1172c0b0f0724ad7c7482266b7a7e61ff4428fef4e000c343e188' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = 'de7ba92b8458be278fd8bf2f5491c6e69af5f5bcf4d4783a3738aa6be06025d7' WHERE file = 'functions/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '5db128dcf62b5072206a758bb90775cf26f4637fb9d343a66b987a9c76d518a7' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'ba6481a3576cd54fbaedd959570c48de27c03e582368d8b91181a97d9731883e' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = '17729c6618994f6df9ab9c3befafd3ca743e4ba4d3ca05c38529ea94eb4cdd7d' WHERE file = 'functions/json.sql';
+UPDATE carillon.schema_routines SET checksum = '345272911670cf03c34eed4e58c38e51f15bc8b11834c7a52e691c56d01663ca' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '2122196008d001ad91556960d90bfc0b8b40c28115a2a32eb28dd9b86de8c3dc' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '7bda03d6820121ad0861968dac04c50cebd4401706774c271ac6d801399fa7db' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = 'f61a7febbf51fe0ba85f7a53ecb8284eade9dcfdcb12ec83228dd7a93fd159b0' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb89a201f30650414eb212d9a3126d864d8dfa23e5b3d8a56e52e88ab64f3c79' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '4b673e0bdcb7552f4c541ec77a2943b289551e88e8528afebbdf1dcbf1c7d103' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '943e5b03c248828a915d67bc3b5de5eb3ccffd94622cbaaa5aa31256d970bfb8' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '2a590f2ae090ade8d8cc6c99c0445d139d42ad64708bd0d60cd1ff848dbc46bb' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '123665bd97325933613de82dc2c6676788a0af0f767ef6630113b5352ab57769' WHERE file = 'functions/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb02d3a3048b9b5cff9930e5b9dbd1cb77cee0f18095f7c5d22ea0c28c1edb70' WHERE file = 'functions/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = 'af744f172807721251567a072cff2afe82ffbd01be6114a08d73e967340a3790' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '11ec9fe57bf5271101056810e1ac8bdd717246af45ff3eeee03c274cfcb4d10c' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = 'aa3e6df0b37dce02020278db3a2c001768d6761250e5df772da1760294485fe1' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
+UPDATE carillon.schema_routines SET checksum = '75a4a0cdfb93368654373c8e41b5d3b2d71680d3a2aabef893fb06d466d6cf43' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
+UPDATE carillon.schema_routines SET checksum = 'fd4d84b6d52527454ce55882c5e8bbb4ddabe5c6ef350aac50a6babd2d800008' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '75bd4fbb3c988b39b73f7131bd5c7132e6b90819d4d9010adfc77fe8720a03df' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'bedcb0d1d2e8d79e0aff5f5cf4eb74b84938f3dc9003e96dc20cfce3722129bc' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '7276d9c570469feb4728dd0191299b1aad658eb7950d4250db86aee2aa535bb5' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'b072b88f43c8641cb10a53e84e4622045edc6e7a5dd09b133fa04cc877bfaa80' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = 'eed6ff4c5f32cd1ec8e85e0afa1f42eec308e5ce168212d8e9b886f13c2562b2' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '6eb86a7c28b16048bac2c389a7f0a248070a23c3d37f3a967df3d0dce5b14b55' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '1227b060c242a24d1bee8eca9acac46d9ba6352fa4cfb412cc2d6c15fd408a5d' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'c532057ea4b2e9aba5f2359df24115371ae84dfefb7e3b895510e9835b54ce17' WHERE file = 'functions/take_turn.sql';
+UPDATE carillon.schema_routines SET checksum = '0e99c983ba4d2167f274b3528637c4e44246c3b12ef9ddba17d5ba73b09d309e' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '470c9cc304e1050195c56c2122b6c3a400cb5c9931b894da16ec8fb208d4f266' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '085e6561ca21bd9f2f30bf84e8b60b4f646f939e8268f97873b0c96f45a7082f' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = 'efa7c5711f567da31d9c34d0eb24e682f4c8825fd5981b3286928407ad59dfea' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
+UPDATE carillon.schema_routines SET checksum = '0fbe5a916541a25bb08146e68c030667ac15053d9cfe80d9b4d31d2d3029285c' WHERE file = 'views/pending.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)

@@ -1,11 +1,11 @@
--- Tokens of programs that POST /messages.
+-- API tokens, with which programs POST /messages.
 
 CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
-    -- Each has 122 random bits.
+    -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
     refusal carillon.refusal;
 BEGIN
@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.make_api_token IS
-    'Makes a token with which a program may POST /messages for this app, and returns it: it is shown only now.';
+    'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
 
 CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -36,9 +36,9 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes a token of an app: requests with it are refused afterwards.';
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
 
--- The token is given by its SHA-256: the parameters of a statement may be logged. The key of a request is its dedupe_key.
+-- Takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
@@ -57,4 +57,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_with_token IS
-    'Internal: POST /messages. Enqueues for the app of a token, once for each key.';
+    'Internal: POST /messages. Enqueues a message for the app of an API token, once for each key.';

@@ -13,14 +13,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.certificate_changed IS
-    'Internal: removes the provider token, the status and what was read of a credential that is replaced.';
+    'Internal: when a credential is replaced, clears its status and what was read from it, and deletes its provider token.';
 
 CREATE OR REPLACE TRIGGER certificate_changed BEFORE UPDATE ON carillon.certificates FOR EACH ROW
 WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
--- Pushes that were counted before do not open it again.
+-- Records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker again.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -53,7 +53,8 @@ BEGIN
     RETURN target;
 END
 $$;
-COMMENT ON FUNCTION carillon.app_to_change IS 'Internal: the app of that name, locked until the transaction ends.';
+COMMENT ON FUNCTION carillon.app_to_change IS
+    'Internal: returns an app by name, locked until the transaction ends, or raises an error.';
 
 CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL, actor text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -70,7 +71,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.pause_app IS
-    'Stops sending for an app; its messages wait. Returns false if it was paused already. Recorded in audit.';
+    'Pauses an app: its messages wait. Returns false if it was already paused. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.resume_app(app text, actor text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -85,10 +86,9 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.resume_app IS
-    'Sends again for an app that was paused. Returns false if it was not paused. Recorded in audit.';
+COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 
--- Where pushes go, and with which credential, only the owner of the schema changes.
+-- Only the owner of the schema can change where an app sends and which credential it uses.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
 ) RETURNS boolean
@@ -119,4 +119,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets all limits of an app; a max_rate of null is no limit. Returns false if they were the same before. Recorded in audit.';
+    'Sets all limits of an app; a null max_rate means no limit. Returns false if nothing changed. Recorded in audit.';

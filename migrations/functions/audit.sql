@@ -1,23 +1,23 @@
--- What people have changed: functions and triggers write the table audit, in the transaction of the change.
+-- Records what people change: functions and triggers write to audit in the same transaction as the change.
 
--- Without a name it stays the one of SET carillon.actor, or the login.
+-- Without a name, keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
         nullif(current_setting('carillon.actor', true), ''), session_user), true)
 $$;
-COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes of this transaction.';
+COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
 
--- A null is a value: the limit that was none before.
+-- A null is recorded too: a limit that was null before, for example.
 CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
     FROM jsonb_object_keys(before || after) AS k(key)
     WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
 $$;
-COMMENT ON FUNCTION carillon.replaced IS 'Internal: the members that have another value, and each value before.';
+COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
 
--- Details that are null are left out. What replaced another value is kept with it: see replaced().
+-- Leaves out details that are null. `changed` holds new and earlier values: see replaced().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -27,7 +27,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
--- What programs do as well, and often, is recorded only if a person does it, whom act_as or SET carillon.actor has named.
+-- For actions that programs also take, and take often: they are recorded only if act_as() or SET carillon.actor has named a person.
 CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -37,18 +37,18 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change that a person makes, and none of a program.';
+COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change if a person made it.';
 
--- The rest is written by workers, or derived.
+-- Leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
         || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
             'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
 $$;
-COMMENT ON FUNCTION carillon.app_record IS 'Internal: what audit records of an app.';
+COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an app that audit records.';
 
--- What workers note there is no change.
+-- Columns that only workers write do not count as changes: see app_record().
 CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -75,11 +75,12 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.app_recorded IS 'Internal: records what was changed of an app, however it was changed.';
+COMMENT ON FUNCTION carillon.app_recorded IS
+    'Internal: records every change of an app, whether made by a function or by plain SQL.';
 CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
--- Never what is in a credential: only which part was replaced.
+-- Never records the content of a credential, only which columns were replaced.
 CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- After the retention its id is unknown. If several apps have messages of that id, the caller must name one.
+-- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
@@ -57,7 +57,7 @@ BEGIN
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         remaining := tokens - sent - failed - expired - cancelled;
     ELSE
-        -- One job, which has ended, has begun, or waits.
+        -- A message of one job: ended, partly ended, or waiting.
         SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
         INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
         FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
@@ -80,4 +80,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.broadcast_progress IS
-    'Counts the pushes of a message or a broadcast. Returns one row; an unknown id is an error.';
+    'Returns one row with the counts of a message or broadcast. An unknown id is an error.';

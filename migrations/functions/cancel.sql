@@ -1,21 +1,20 @@
 -- Cancels jobs that no worker has claimed.
 --
--- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
--- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
+-- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
+-- the whole message that it belongs to, in the named app or in every app that the caller may use.
 --
--- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
--- app they lock first its advisory lock, then those of messages, cancelling, rows of split_messages, rows of messages and
--- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
--- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
--- cancels any number of messages in one call.
+-- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first its advisory lock,
+-- then the advisory locks of messages, cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one
+-- sorted pass, rows of unfinished. Workers skip rows and advisory locks that are taken, and wait only for unfinished. A transaction
+-- that calls several of these functions can break the order; cancel_messages cancels many messages in one call.
 --
--- A cancel is visible to workers only after its commit. A job that returns to the queue before that must not be sent,
--- so either the cancel sees the job or the worker sees the cancel. A cancel locks its messages, waits for sessions that
--- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
--- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
+-- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
+-- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
+-- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
+-- that are being cancelled: see find_cancelled().
 
--- The server's lock table has limited room, so a list of more than 1,000 ids takes the lock of the app and waits for all other
--- cancels of that app.
+-- The server's lock table has limited room. A list of more than 1,000 ids therefore takes the lock of the app, and waits for all
+-- other cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -29,16 +28,17 @@ BEGIN
         PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
-    -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
+    -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
     LOCK TABLE carillon.cancelling IN SHARE MODE;
 END
 $$;
-COMMENT ON FUNCTION carillon.lock_for_cancel IS 'Internal: takes the advisory locks of a cancel, until the transaction ends.';
+COMMENT ON FUNCTION carillon.lock_for_cancel IS
+    'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
 
--- The transaction puts jobs of these messages into the queue. It never waits.
+-- For a transaction that returns jobs of these messages to the queue. Never waits.
 --
--- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond the first
--- 500 of a transaction count as being cancelled.
+-- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
+-- first 500 of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -58,29 +58,30 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
-    'Internal: makes cancels of messages wait until this transaction ends; returns those that are being cancelled already.';
+    'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
 
 CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
 $$;
-COMMENT ON FUNCTION carillon.updated_tokens IS 'Internal: the tokens of a job whose pushes are updates; null: they are none.';
+COMMENT ON FUNCTION carillon.updated_tokens IS
+    'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
 
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
-COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: what the record of a cancelled job needs.';
+COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
--- It keeps the caller's search_path: see own_path().
+-- Keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
-    -- An update that is not sent makes no older one superseded.
+    -- An update that is never sent must not supersede an older one.
     DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
         SELECT n.ctid
         FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
@@ -103,9 +104,9 @@ BEGIN
         GROUP BY g.message_id, u.message_id));
 END
 $$;
-COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records jobs that were cancelled, in results or unfinished.';
+COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
 
--- Reads what is in flight once for all of them.
+-- Reads inflight once for all the messages.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -127,21 +128,21 @@ BEGIN
     );
 END
 $$;
-COMMENT ON FUNCTION carillon.remnants IS 'Internal: what is left of messages whose jobs were taken out of the queue.';
+COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of messages whose jobs were taken out of the queue.';
 
--- Pushes in flight are not retried: cancelled has a row for each message in `alone`; of a message that was split, split_messages
--- has cancelled_at. The caller counts what was taken, because that locks rows of unfinished.
+-- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
+-- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
 CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     lanes smallint[];
     taken carillon.cancelled_job[] := '{}';
-    -- Those that may have more jobs.
+    -- Messages that may have more jobs.
     sought bigint[] := message_ids;
     more carillon.cancelled_job[];
     rest carillon.remnant[];
-    -- Those with pushes in flight.
+    -- Messages with pushes in flight.
     flew bigint[] := '{}';
     short bigint[];
     retries carillon.cancelled_job[];
@@ -163,7 +164,7 @@ BEGIN
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
-        -- A message whose jobs all waited has ended.
+        -- A message has ended if all its jobs were waiting.
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
@@ -172,8 +173,8 @@ BEGIN
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
         retries := '{}';
-        -- In messages, due retries have ids of their own and no index, which each INSERT would pay for. The app's
-        -- rows are read only if some are missing.
+        -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
+        -- it. The rows of the app are read only if jobs are missing.
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
@@ -192,16 +193,16 @@ BEGIN
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
-        -- Some may have returned since, and wait for a retry.
+        -- Some pushes may have returned meanwhile, and wait for a retry.
         SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: takes the jobs of messages out of messages and scheduled.';
+COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
 
--- Their rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
+-- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
 CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
@@ -217,10 +218,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
-COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: the ids of waiting jobs of messages that were split.';
+COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: returns the ids of waiting jobs of split messages.';
 
--- The ids may be in any order. Pushes in flight are not retried: workers check cancelled, and cancelled_at of split_messages,
--- before they return a job to the queue.
+-- The ids may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and
+-- split_messages.cancelled_at.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -260,23 +261,22 @@ BEGIN
     RETURN jobs;
 END
 $$;
-COMMENT ON FUNCTION carillon.cancel_messages IS
-    'Cancels several messages, as cancel does. Returns the number of jobs cancelled.';
+COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
 
--- Plain SQL, so that the planner inlines it and no error mentions it.
+-- Plain SQL, so that the planner inlines it and error messages do not mention it.
 CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
 $$;
 COMMENT ON FUNCTION carillon.cancel IS
-    'Cancels the unclaimed jobs of a message, by the id of any of its jobs. Returns their number; 0: the id is unknown, the '
-    'message has ended, or the rest is in flight, which is then not retried.';
+    'Cancels the unclaimed jobs of a message, given the id of any of its jobs; pushes in flight are not retried. Returns the '
+    'number of jobs cancelled: 0 if the id is unknown, the message has ended, or all its jobs are in flight.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
-COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Does the same as cancel.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Same as cancel.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, actor text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -286,5 +286,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_message IS
-    'Cancels what is not sent yet of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'Cancels what has not been sent of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
     'audit.';

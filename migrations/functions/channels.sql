@@ -1,10 +1,10 @@
 -- Channels of APNs.
 --
--- A request is a row. A worker takes it for a minute, asks Apple, and records the answer: see take_channels(). Apple knows
--- nothing of our names, so a worker that dies between Apple's answer and the record leaves a channel that no row of channels
--- has: see unknown_channels.
+-- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
+-- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
+-- see unknown_channels.
 
--- By its reference or id, of one app or of whichever has it. It returns what it refuses.
+-- Finds a channel by its reference or id, in the named app or in any app. Returns a refusal instead of raising it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -21,7 +21,7 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    -- A reference comes before another channel's id.
+    -- A reference takes precedence over the id of another channel.
     matches := ARRAY(SELECT c FROM carillon.channels c
         WHERE (c.app_id = target OR target IS NULL AND (mine IS NULL OR c.app_id = ANY (mine)))
             AND (c.reference = channel OR c.channel_id = channel)
@@ -36,9 +36,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.find_channel IS 'Internal: the row of a channel, or an error.';
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 
--- A channel that exists or is requested already stays as it is.
+-- Does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker asks Apple to create. Returns its reference; channel() returns Apple''s id.';
+    'Requests a channel, which a worker then creates at Apple. Returns its reference; channel() returns Apple''s id.';
 
 CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -136,9 +136,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.record_channel IS
-    'Records a channel that was created elsewhere, such as in Apple''s console, so that publish accepts it.';
+    'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
 
--- Each look sees what was committed before it, which needs the isolation level READ COMMITTED.
+-- Each poll must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -179,9 +179,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.channel IS
-    'Returns Apple''s id of a channel; null: it is not ready. With wait, waits that long at most for Apple to create it.';
+    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
+    'create it.';
 
--- A channel that Apple never made is removed at once.
+-- A channel that Apple never created is removed at once.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -196,7 +197,7 @@ BEGIN
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
         AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
     UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
-        -- A request that is under way ends first.
+        -- A request in progress ends first.
         next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
     PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
@@ -205,7 +206,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
-    'Requests the removal of a channel, by its reference or id. A worker has Apple remove it, and then deletes its row.';
+    'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
 
 CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
     app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
@@ -219,15 +220,15 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
-COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes requests for channels that are due, each for a minute.';
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
 
--- False: another worker took the request over meanwhile, and asks for another one.
+-- Returns false if another worker has taken the request over; that worker requests another channel.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
-        RETURN true;  -- recorded before, by a statement whose answer was lost
+        RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
         is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
@@ -243,15 +244,15 @@ END
 $$;
 COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
 
--- Null for `again`: Apple will never do it. Other requests of the app wait as long, so that a channel service that cannot be
--- reached does not keep the channels of other apps waiting.
+-- A null `again` means that Apple will never fulfil the request. Other requests of the app are delayed by the same interval, so
+-- that an unreachable channel service does not delay the channels of other apps.
 CREATE OR REPLACE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
         next_try_at = now() + coalesce(again, CASE
-            -- What Apple never made is gone at once.
+            -- A channel that Apple never created is deleted at once.
             WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
         state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
@@ -259,17 +260,17 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
         AND c.next_try_at <= now() AND again IS NOT NULL
 $$;
-COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel has failed.';
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
 
 CREATE OR REPLACE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     DELETE FROM carillon.channels c
     WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
 $$;
-COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes a channel that Apple has removed, or never had.';
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 
--- They are missing at once, and not only after the next comparison. A row that another session has locked is left to the
--- comparison, so that a settlement waits for no caller. It pins no search_path: see own_path().
+-- Marks them as missing without waiting for the next comparison. Skips rows that another session has locked, which the comparison
+-- then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -284,9 +285,9 @@ LANGUAGE sql AS $$
     WHERE c.app_id = channels_refused.app AND c.reference = lost.reference
 $$;
 COMMENT ON FUNCTION carillon.channels_refused IS
-    'Internal: marks channels as missing for which Apple has refused what was published.';
+    'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 
--- Channels that were recorded after `listed_at` may not be in the list.
+-- A channel recorded after `listed_at` may be missing from the list.
 CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], listed_at timestamptz) RETURNS TABLE (
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
@@ -301,7 +302,7 @@ BEGIN
     DELETE FROM carillon.unknown_channels s
     WHERE s.app_id = app AND (s.channel_id <> ALL (listed) AND s.first_seen_at < listed_at
         OR EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = s.channel_id));
-    -- Another app here may have the same topic at Apple, and this channel.
+    -- Another app here may share the topic at Apple, and have this channel.
     INSERT INTO carillon.unknown_channels (app_id, channel_id)
     SELECT app, l.id FROM unnest(listed) AS l(id)
     WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.channel_id = l.id)
@@ -315,4 +316,4 @@ BEGIN
     ORDER BY 2, 1;
 END
 $$;
-COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table.';
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';

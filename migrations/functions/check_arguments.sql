@@ -1,6 +1,6 @@
 -- Checks the arguments of a message.
 --
--- Functions of this schema call these and name the schema; only functions that users call pin search_path.
+-- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
 CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -8,14 +8,14 @@ LANGUAGE sql IMMUTABLE AS $$
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
-COMMENT ON FUNCTION carillon.has_parts IS 'Internal: whether any argument is given of which a payload is built.';
+COMMENT ON FUNCTION carillon.has_parts IS 'Internal: returns whether any argument that contributes to a built payload is given.';
 
 CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
 $$;
-COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: the names of the arguments of which a payload is built.';
+COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: returns the names of the arguments from which a payload is built.';
 
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
@@ -48,14 +48,14 @@ BEGIN
     IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p
         WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
-            -- A bundle ID may end like that too.
+            -- A bundle ID may have the same ending.
             AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND a.topic = m.topic);
         IF FOUND THEN
             RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    -- A claim keeps no more of it.
+    -- A claim keeps no more of a reference.
     IF octet_length(m.reference) > 16384 THEN
         RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
@@ -89,7 +89,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.check_heading IS
-    'Internal: the refusal of an argument that becomes a header, or decides when and where a job waits; null: all are valid.';
+    'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
+    'null if all are valid.';
 
 CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -144,22 +145,22 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.check_members IS
-    'Internal: the refusal of an argument that Apple would not take, or that gives a member which aps has too; null: all are '
+    'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
 
--- The alert as JSON, from whichever arguments gave it, a sound that is a dictionary, and as `more` the members of aps that most
--- messages do not have.
+-- Returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the members of aps that
+-- few messages have.
 CREATE OR REPLACE FUNCTION carillon.check_parts(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
-    -- JSON that a driver sent as text. No alert begins like this.
+    -- JSON that a driver sent as text. A plain alert never looks like this.
     IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
-    -- For critical alerts. No sound file has such a name.
+    -- A critical alert has a dictionary. A sound file never has such a name.
     IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
         sound := btrim(m.sound, E' \t\r\n');
     END IF;
@@ -188,7 +189,8 @@ BEGIN
         CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
 END
 $$;
-COMMENT ON FUNCTION carillon.check_parts IS 'Internal: checks the parts of a payload more closely.';
+COMMENT ON FUNCTION carillon.check_parts IS
+    'Internal: checks the arguments from which a payload is built, and returns the less usual ones as JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
@@ -202,9 +204,9 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE g.is_loud AND (carillon.rules_of(m.push_type)).is_silent LIMIT 1
 $$;
 COMMENT ON FUNCTION carillon.check_silence IS
-    'Internal: the refusal of what a push of a silent type may not have; null: it has none of it.';
+    'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
 
--- The push type is one for all: background if all of them are silent.
+-- One push type applies to all payloads: background if all of them are silent.
 CREATE OR REPLACE FUNCTION carillon.check_payloads(
     m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
 )
@@ -232,7 +234,7 @@ BEGIN
         given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
             ORDER BY g.place);
     END IF;
-    -- Before all else: a payload that is too large is neither parsed nor cut.
+    -- Checked first, so that an oversized payload is neither parsed nor copied.
     SELECT g.place, octet_length(g.payload) AS bytes INTO wrong
     FROM unnest(given) WITH ORDINALITY AS g(payload, place)
     WHERE g.payload IS NULL OR octet_length(g.payload) > limit_of ORDER BY g.place LIMIT 1;
@@ -247,7 +249,7 @@ BEGIN
         payloads := given::json[];
     EXCEPTION
         WHEN data_exception OR program_limit_exceeded THEN
-            NULL;  -- one of them, which is found below
+            NULL;  -- the query below finds the malformed one
     END;
     SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
         SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
@@ -272,4 +274,5 @@ BEGIN
         AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
 END
 $$;
-COMMENT ON FUNCTION carillon.check_payloads IS 'Internal: checks the payload for each token, and whether all of them are silent.';
+COMMENT ON FUNCTION carillon.check_payloads IS
+    'Internal: checks the payload of each token, and returns whether all of them are silent.';

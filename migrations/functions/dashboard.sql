@@ -1,6 +1,6 @@
--- What dashboards read.
+-- Functions for dashboards.
 
--- Volatile, because EXPLAIN is refused otherwise.
+-- VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -10,10 +10,10 @@ BEGIN
     RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
 END
 $$;
-COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: how many jobs of an app the planner expects to be ready.';
+COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
 
--- It counts from the newest, because claims leave dead rows at the oldest. Stable, so that app_status reads only the apps that
--- are asked for; the settings keep to the order of the index, whatever the planner thinks of the limit.
+-- Counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only the requested
+-- apps. The settings force the order of the index, whatever the planner expects of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -27,19 +27,18 @@ BEGIN
     RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
-COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns how many jobs of an app are ready: counted up to most, estimated beyond.';
+COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
 
--- Along the primary key: an app with few is found beside one with millions.
+-- Reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
         SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
 $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns how many jobs of an app are scheduled, retries too; the counting ends at most.';
+    'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 
--- Along the index by time.
+-- Reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
     most integer DEFAULT 100, depth integer DEFAULT 5000
@@ -55,9 +54,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY s.run_at, s.id LIMIT most
 $$;
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next, retries too: of one app, or of all, among the first depth after a time.';
+    'Returns the jobs that are due next, including retries, of one app or of all apps, among the first depth jobs after a time.';
 
--- Of more than 10 apps up to 10,000 of a kind together. Volatile, because EXPLAIN is refused otherwise.
+-- With more than 10 apps, the limit for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is refused in other
+-- functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -71,7 +71,7 @@ BEGIN
         CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
-            -- Among the first of any kind: there may be millions of others before one.
+            -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
             SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
             FROM (
                 SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
@@ -95,17 +95,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.token_counts IS
-    'Returns how many tokens of each kind are registered for each app: counted up to 1,000, of many apps up to fewer, and '
-    'estimated beyond.';
+    'Returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there are many '
+    'apps, and estimated beyond.';
 
 CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
 $$;
 COMMENT ON FUNCTION carillon.feedback_schedule IS
-    'Returns when the next feedback pass of a worker is due, and how often there is one.';
+    'Returns when the next feedback pass of a worker is due, and the interval between passes.';
 
--- As a rule the newest, among the 5,000 tokens that expire last.
+-- Looks at the 5,000 tokens that expire last, which are usually the newest.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
@@ -126,9 +126,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Returns the Live Activities that end last: whether an update waits, the last one sent and its timestamp, and the end.';
+    'Returns the Live Activities that end last: whether an update waits, the last update sent with its timestamp, and when the '
+    'activity ends.';
 
--- Payloads are about persons, so no role may call it: GRANT EXECUTE lets the login of a dashboard show them.
+-- Payloads contain personal data, so no role may call it. GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
     state text, push_type text, topic text, token text, payload text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -160,5 +161,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
 $$;
 COMMENT ON FUNCTION carillon.message_contents IS
-    'Returns the payload of a message of this app while it is kept; of one with a payload for each device, the first three. No '
-    'role may call it: grant EXECUTE to the login of a dashboard that shows payloads.';
+    'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
+    'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';

@@ -1,4 +1,4 @@
--- Each push was cancelled or expired, and each attempt had an answer.
+-- True if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
@@ -15,10 +15,11 @@ LANGUAGE sql STABLE AS $$
     ) AS r
     WHERE r.app_id = ended_unsent.app
 $$;
-COMMENT ON FUNCTION carillon.ended_unsent IS 'Internal: whether a message has ended and no push of it can have arrived.';
+COMMENT ON FUNCTION carillon.ended_unsent IS
+    'Internal: returns whether a message has ended without any push that may have been delivered.';
 
--- The interval of a key begins when the message is due. Another message holds the key if its interval is not over and it may have
--- been sent. Callers with one key wait for each other, so exactly one enqueues.
+-- The interval of a key starts when the message is due. Another message holds the key if its interval has not ended and it may have
+-- been sent. Callers with the same key wait for each other, so exactly one of them enqueues.
 CREATE OR REPLACE FUNCTION carillon.take_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
@@ -36,4 +37,4 @@ BEGIN
     RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
 END
 $$;
-COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, and returns the message that holds it.';
+COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';

@@ -1,4 +1,4 @@
--- The push type of what publish stores is given beside the arguments: callers cannot name it.
+-- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -35,7 +35,7 @@ BEGIN
         END IF;
     ELSIF m.payload IS NULL THEN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
-        -- Most messages need no closer check.
+        -- Most messages use none of these, and skip the closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
             m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
@@ -47,10 +47,10 @@ BEGIN
             more := checked.more;
             made.refusal := checked.refusal;
         END IF;
-        -- Compact, aps first, text unchanged.
+        -- Compact, with aps first and text unchanged.
         made.payload := '{"aps":{' || concat_ws(',',
             '"alert":' || alert,
-            -- The largest number stands for those to come.
+            -- The largest number, because each device gets its own.
             '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
             '"sound":' || sound,
             CASE WHEN m.content_available THEN '"content-available":1' END,
@@ -84,10 +84,10 @@ BEGIN
             ELSE m.payload END;
     END IF;
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
-    -- Before all else: a payload that is too large is neither parsed nor cut.
+    -- Checked first, so that an oversized payload is neither parsed nor copied.
     IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
         made.refusal := carillon.refusal(
-            -- The largest part.
+            -- Name the largest argument.
             CASE WHEN m.payload IS NULL THEN (
                 SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
                     ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
@@ -122,7 +122,7 @@ BEGIN
         made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);
         made.payload := front;
     END IF;
-    -- Most calls give none of these.
+    -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
         OR octet_length(m.reference) > 16384
@@ -137,4 +137,5 @@ BEGIN
     RETURN made;
 END
 $$;
-COMMENT ON FUNCTION carillon.draft IS 'Internal: a message without its tokens, checked and ready to be stored, or its refusal.';
+COMMENT ON FUNCTION carillon.draft IS
+    'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';

@@ -1,12 +1,12 @@
--- What has ended is recorded in results and unfinished, and failed content in failed_messages.
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- Triggers that users have added to our tables may rely on it. Only functions for workers call this, just before they write.
--- Functions that run as their owner keep search_path pinned: there the session belongs to an app, which could choose what plain
--- names mean.
+-- Triggers that users have added to our tables may rely on the search_path of the session. Only functions for workers call this,
+-- just before they write. Functions that run as their owner keep a pinned search_path: an app owns their session, and could choose
+-- what unqualified names mean.
 --
--- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in "public". So
--- relations and functions are named with their schemas, and operators have operands of exactly their own types, for which
--- PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
+-- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
+-- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
+-- prefers pg_catalog. unnest() of several arrays is always the built-in one.
 CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -15,7 +15,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
 
--- Without settings, so that PostgreSQL puts its body in place of the calls.
+-- It has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
     remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
@@ -24,11 +24,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
         last_status, last_reason, apns_unique_ids)::carillon.ending
 $$;
-COMMENT ON FUNCTION carillon.ending IS 'Internal: how pushes of one message ended, by the names of the fields.';
+COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from named arguments: how pushes of one message ended.';
 
--- A message of which these were all pushes gets its row of results. Others count them in unfinished, and get their row of results
--- with none remaining. A message with pushes to come may meet the row of another message, because an app has used its id twice.
--- It pins no search_path: see own_path().
+-- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
+-- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
+-- pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -43,7 +43,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
         RETURN;
     END IF;
-    -- In order of id, so that two workers with parts of the same messages cannot deadlock.
+    -- In order of id, so that two workers with jobs of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
         (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
         last_reason, apns_unique_ids, created_at)
@@ -80,7 +80,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 
--- One row for a message and day, and of jobs with a payload for each token one row each time. It pins no search_path.
+-- Adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no search_path.
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -107,7 +107,7 @@ BEGIN
         FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
         WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
         GROUP BY coalesce(j.origin, j.id)
-        -- Another worker, or an earlier call of this transaction, at the same time.
+        -- Another worker, or an earlier call in this transaction, wrote it at the same time.
         ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
             tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
             payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);

@@ -1,16 +1,17 @@
--- The functions that enqueue, made from lists of their arguments: a new argument stands in a list here, and is a field of the
--- type that takes the arguments.
+-- The functions that enqueue, generated from lists of their arguments. A new argument needs an entry in a list here and a field in
+-- the type that holds the arguments.
 --
--- Drivers bind values as text, json, jsonb or without a type, and integers by their size; bigint takes every integer. So there
--- are two functions of each name. The first takes text and values without a type. The second takes only JSON: its argument of
--- type anyelement has no default. An argument of type anycompatible may have any of these types independently of it, because
--- PostgreSQL's two polymorphic families are separate; without a type it is text. PostgreSQL finds no type for the default of a
--- polymorphic array, so a third enqueue takes payloads.
+-- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
+-- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
+-- no default. An anycompatible argument may independently have any of these types, because PostgreSQL's two polymorphic families
+-- are separate; an untyped value counts as text. PostgreSQL cannot resolve the default of a polymorphic array, so a third enqueue
+-- takes payloads.
 --
--- All are plain SQL without settings, so that the planner inlines their call: they cost nothing, and no error mentions them.
+-- All are plain SQL without SET clauses, so that the planner inlines them: they cost nothing, and error messages do not mention
+-- them.
 DO $make$
 DECLARE
-    -- The default of an argument is null unless another is given.
+    -- An argument defaults to null unless the list gives another default.
     message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
         'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
         'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
@@ -29,7 +30,7 @@ DECLARE
     an_update CONSTANT text := format(activity, '', '', sending);
     an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
     any_publication CONSTANT text := format(publication, sending);
-    -- The fields of the type that are not simply the argument of that name.
+    -- Fields of the type that are not just the argument of the same name.
     any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
         "payload_type": "pg_catalog.pg_typeof(payload)"}';
     any_payloads CONSTANT jsonb := '{"is_strict": "strict", "payloads": "payloads::pg_catalog.text[]",
@@ -65,25 +66,24 @@ BEGIN
             ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
             ('enqueue', 'message_arguments', 'submit(%s, false)',
-                'Enqueues a message to device tokens, which are an array even for one: ARRAY[token]. Returns the id of '
-                'the message; null: there are no tokens, or the dedupe_key is taken.'),
+                'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
+                'message, or null if there are no tokens or the dedupe_key is taken.'),
             ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
-                'Enqueues a message to every registered token of one kind of an app, by default the kind for the '
-                'push type. Returns the id of the message; null: there are no such tokens, or the dedupe_key is taken.'),
+                'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
+                'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
             ('start_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Starts a Live Activity on the devices of push-to-start tokens, or with everyone on all devices of the app. '
-                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
+                'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '
+                'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
                 'dedupe_key is taken.'),
             ('update_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Updates Live Activities. An older update of a token is never sent after a newer one. '
-                'The tokens are an array even for one. Returns the id of the message; null: there are no tokens, or the '
-                'dedupe_key is taken.'),
+                'Updates Live Activities. An older update of a token is never sent after a newer one. Pass an array even for a '
+                'single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
             ('end_activity', 'activity_arguments', 'submit_activity(%s)',
-                'Ends Live Activities, with their last content. The tokens are an array even for one. Returns '
-                'the id of the message; null: there are no tokens, or the dedupe_key is taken.'),
+                'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
+                'message, or null if there are no tokens or the dedupe_key is taken.'),
             ('publish', 'publication', 'submit_publication(%s)',
-                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the '
-                'message; null: the dedupe_key is taken.')
+                'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
+                'or null if the dedupe_key is taken.')
         ) AS c(name, type, call, comment) ON c.name = f.name
     LOOP
         arguments := string_to_array(one.required, ', ') || ARRAY(

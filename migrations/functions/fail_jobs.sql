@@ -1,17 +1,17 @@
--- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
--- another.
+-- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
+-- never blocks others.
 
--- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03,
--- 25P04), a server that stops, starts or fails over (57P, 25006), I/O (58). Every other error would recur.
+-- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03, 25P04),
+-- a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would recur.
 -- PostgresError.isTransient has the same list.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
-COMMENT ON FUNCTION carillon.is_transient IS 'Internal: whether an error may be temporary, by its SQLSTATE.';
+COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
--- It writes its results if possible. Each push without any other record becomes a failure with the given reason and APNs' status,
--- without the reference if that is what is refused.
+-- Writes the results of the job if possible. Each push without another record becomes a failure with the given reason and APNs'
+-- status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
@@ -47,7 +47,7 @@ BEGIN
                     USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
             END IF;
     END;
-    -- Kept for requeue_failures(), if possible.
+    -- Keeps the content for requeue_failures(), if possible.
     BEGIN
         IF NOT is_written OR failed > 0 THEN
             PERFORM carillon.keep_failed(app, ARRAY[job]);
@@ -83,9 +83,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.end_unrecorded IS
-    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; false: nothing could be written.';
+    'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
+    'written.';
 
--- The others stay in flight. 'unwritten': it is settled, and nothing could be recorded.
+-- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
 CREATE OR REPLACE FUNCTION carillon.settle_refused(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -115,14 +116,14 @@ BEGIN
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
-COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot.';
+COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
 
 -- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
 CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
-    -- Jobs with other reasons end before the attempt that they wait for.
+    -- For any other reason, the job fails before the attempt that it was waiting for.
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN
@@ -156,7 +157,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 
--- Its tokens are unknown, so one failure stands for all. Its content is not kept, because it can never be sent.
+-- Its tokens cannot be read, so one failure represents all of them. Its content is not kept, because it can never be sent.
 CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -188,4 +189,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.discard IS
-    'Internal: ends a message that is too large to be read, after splitting it ran out of memory.';
+    'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';

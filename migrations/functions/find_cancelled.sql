@@ -1,4 +1,4 @@
--- Sorted by id, without waiting.
+-- Locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -13,13 +13,15 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 COMMENT ON FUNCTION carillon.lock_unfinished IS
-    'Internal: locks the rows of unfinished of messages; returns the messages whose rows another session has locked.';
+    'Internal: locks rows of unfinished; returns the messages whose rows another session has locked.';
 
--- The latter are `unsure`. Callers give each message with its broadcast. A cancel that finds a row of split_messages locked here
--- waits until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts all
--- jobs into scheduled and leaves the check to promote(). If any message was cancelled, this locks the rows of unfinished that
--- will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled messages whose rows
--- are locked as `busy`. Runs as its owner: a row lock requires the right to update, which workers lack.
+-- Messages whose cancel is still running are returned as `unsure`. Callers pass each message with its broadcast. A cancel that
+-- finds a row of split_messages locked here waits until the jobs have returned; for messages of one job, hold_off_cancels() does
+-- the same. A caller with `requeues` false puts all jobs into scheduled and leaves that check to promote().
+--
+-- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
+-- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
+-- owner: a row lock requires the UPDATE privilege, which workers lack.
 CREATE OR REPLACE FUNCTION carillon.find_cancelled(
     app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
     waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
@@ -55,14 +57,14 @@ BEGIN
     END IF;
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
-            -- If no cancel is running, this lock suffices.
+            -- Succeeds if no cancel is running, and is then enough.
             LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
                 unsure := unsure || carillon.hold_off_cancels(app, alone);
         END;
     END IF;
-    -- Read last: it has every cancel that committed before.
+    -- Read last, so that it includes every cancel that has committed.
     IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
         cancelled := cancelled || ARRAY(
             SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
@@ -83,5 +85,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.find_cancelled IS
-    'Internal: finds which messages of an app were cancelled, and for which that is not known yet, because they are being '
-    'cancelled.';
+    'Internal: returns which messages of an app were cancelled, and which are being cancelled, so that the outcome is not known '
+    'yet.';

@@ -1,7 +1,7 @@
--- Finds messages and jobs by index, without reading the whole queue.
+-- Finds messages and jobs through indexes, without reading the whole queue.
 
--- A loose scan of the primary key. ROWS are few, so that the planner looks them up one by one in the large tables, instead of
--- reading a whole index.
+-- A loose index scan of the primary key. ROWS is low, so that the planner looks the results up one by one in large tables instead
+-- of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -14,9 +14,9 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
         WHERE filled.app_id = of_app OR of_app IS NULL)
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
-COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: the lanes that have rows.';
+COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
 
--- A loose scan, as in filled_lanes().
+-- A loose index scan, as in filled_lanes().
 CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -32,7 +32,7 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
     )
     SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
 $$;
-COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: the apps that have scheduled jobs or unfinished messages.';
+COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: returns the apps that have scheduled jobs or unfinished messages.';
 
 CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -41,7 +41,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.apps_of_caller() AS o(mine)
 $$;
 COMMENT ON FUNCTION carillon.chosen_apps IS
-    'Internal: the apps that an argument app selects: the one of that name, or all that the caller may use; null: every app.';
+    'Internal: returns the apps that the argument app selects: the one with that name, or all apps that the caller may use; '
+    'null means every app.';
 
 CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
     app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
@@ -56,10 +57,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
-COMMENT ON FUNCTION carillon.find_job IS 'Internal: a job by its id, in any state.';
+COMMENT ON FUNCTION carillon.find_job IS 'Internal: finds a job by its id, in any state.';
 
--- A retry or a part has the id of its message; a job of a message that was split has its broadcast too. The function has no
--- settings, so that the planner inlines it and knows how many ids there are.
+-- A retry or a part has the id of its message in origin; a job of a split message also has its broadcast. The function has no SET
+-- clause, so that the planner inlines it and knows the number of ids.
 CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$
@@ -85,19 +86,20 @@ LANGUAGE sql STABLE AS $$
     SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
     WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
-COMMENT ON FUNCTION carillon.messages_of IS 'Internal: the messages that ids belong to, with their apps.';
+COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that ids belong to, with their apps.';
 
--- See end_unrecorded(). Callers ask once for each message, not for each of perhaps a million failures; MATERIALIZED makes the
--- planner keep to that.
+-- See end_unrecorded(). Callers evaluate this once for each message, not for each of possibly a million failures; MATERIALIZED
+-- prevents the planner from changing that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
         AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
         AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
 $$;
-COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: whether failures are the only record of a message.';
+COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
 
--- Only a reference reads the queue. In plpgsql, because that keeps the plans: PostgreSQL plans an SQL function whenever it runs.
+-- The queue is read only for a reference. In plpgsql, because that caches plans: PostgreSQL plans an SQL function each time it
+-- runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -140,10 +142,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.find_messages IS
-    'Internal: the messages of an id or a reference, each with its app; of a message that was split, the whole.';
+    'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
 
--- Its own, and if it was split those of the jobs with failures. Of each kind `most`, because a message may have ten thousand
--- jobs.
+-- Its own id and, if it was split, the ids of its jobs with failures. At most `most` of each, because a message may have ten
+-- thousand jobs.
 CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT failed_parts.id
@@ -159,9 +161,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT f.message_id FROM carillon.failures f
         WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
 $$;
-COMMENT ON FUNCTION carillon.failed_parts IS 'Internal: the ids that a message has in failures, by its id.';
+COMMENT ON FUNCTION carillon.failed_parts IS
+    'Internal: returns the ids under which failures of a message are recorded, given the id of the message.';
 
--- All of a message that was split, by the id of any job or retry.
+-- Covers all jobs of a split message, given the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
@@ -191,4 +194,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
     WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
 $$;
-COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that a message has in failures, by any of its ids.';
+COMMENT ON FUNCTION carillon.message_parts IS
+    'Internal: returns the ids under which failures of a message are recorded, given any id of the message.';

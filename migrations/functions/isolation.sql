@@ -1,6 +1,6 @@
--- Isolates apps from each other, with a role for each.
+-- Isolates apps from each other by giving each its own role.
 
--- It never waits long, because its lock blocks others.
+-- Never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;
-    -- Also for new apps. Each upgrade asks for what is so already, and needs no lock then.
+    -- Also covers new apps. Every upgrade calls this with the current state, which then needs no lock.
     IF NOT EXISTS (
         SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
         WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
@@ -23,11 +23,10 @@ BEGIN
     UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
 END
 $$;
-COMMENT ON FUNCTION carillon.enforce_isolation IS
-    'Internal: enables or disables the policies, and the check of enqueue''s caller.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
 
--- A carillon_tenant is limited to those of app_roles, unless it has the rights of the schema's owner, who may be a member to
--- grant the role. The caller is the login, or the role that it has set, even within functions that run as their owner.
+-- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
@@ -35,7 +34,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
     FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
 $$;
-COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -84,21 +83,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
+    'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 
--- The role may be one that was dropped. The policies are disabled with the last role.
+-- The role may have been dropped already. Row security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
-    -- Null: no such role.
+    -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
     refusal carillon.refusal;
 BEGIN
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(unisolate_app.app);
     ELSE
-        -- A dropped role has left its oid.
+        -- A dropped role leaves its oid behind.
         DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
             AND (r.role::oid = known
                 OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
@@ -123,4 +122,4 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';

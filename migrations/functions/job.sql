@@ -1,7 +1,7 @@
 -- The type carillon.job: a row of a queue, or of a claim.
 
--- A field that is added to the type later is null in the jobs of older programs. Neither this function nor the next has settings,
--- so that PostgreSQL puts their bodies in place of the calls.
+-- A field that is added to the type later is null in jobs stored by older versions. This function and the next have no SET clause,
+-- so that PostgreSQL inlines them.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -11,9 +11,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
         attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
-COMMENT ON FUNCTION carillon.job IS 'Internal: a job, by the names of its fields.';
+COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 
--- A reason replaces the status too.
+-- A new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
@@ -26,7 +26,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
-COMMENT ON FUNCTION carillon.changed IS 'Internal: the same job with other values in the named fields; null keeps a value.';
+COMMENT ON FUNCTION carillon.changed IS
+    'Internal: returns a job with new values in the named fields; null keeps the present value.';
 
 CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -36,9 +37,9 @@ BEGIN
     RETURN job;
 END
 $$;
-COMMENT ON FUNCTION carillon.narrowed IS 'Internal: the same job with some of its tokens.';
+COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
 
--- Of a token that it names twice, in upper or lower case, the first counts, as when a claim is read.
+-- If the job contains a token twice, in upper and lower case, the first one counts, as it does when a claim is read.
 CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -51,12 +52,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.payloads_of IS
-    'Internal: the payloads that a job has for these tokens; null: all tokens have its one payload.';
+    'Internal: returns the payloads that a job has for these tokens; null if all its tokens share one payload.';
 
--- Upper and lower case are the same, and null is the empty one.
+-- Upper and lower case are the same token; null counts as the empty token.
 CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
     FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
-COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: how many different tokens there are.';
+COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: returns the number of distinct tokens.';

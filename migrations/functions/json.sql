@@ -7,7 +7,7 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.parsed IS 'Internal: a text as JSON; null: it is not JSON.';
+COMMENT ON FUNCTION carillon.parsed IS 'Internal: returns a text as JSON, or null if it is not JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -18,9 +18,10 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.parsed_jsonb IS 'Internal: a text as jsonb; null: it is not JSON, or has what jsonb cannot store.';
+COMMENT ON FUNCTION carillon.parsed_jsonb IS
+    'Internal: returns a text as jsonb, or null if it is not JSON or jsonb cannot store it.';
 
--- A driver may send JSON as text: without this, a device would show braces and quotes.
+-- A driver may send JSON as text. Malformed JSON must not become a plain alert: the device would show braces and quotes.
 CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
@@ -28,27 +29,27 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
 $$;
 COMMENT ON FUNCTION carillon.broken_json IS
-    'Internal: the refusal of text that begins like a JSON object and is none; null: it is JSON, or plain text.';
+    'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
 
--- The pattern matches strings whole and keeps them. Text that is too large to be sent stays as it is: it is refused anyway, and
--- the replacement would take seconds.
+-- The pattern matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will be refused,
+-- and the replacement would take seconds.
 CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
-COMMENT ON FUNCTION carillon.compact IS 'Internal: jsonb as text without the blanks after colons and commas.';
+COMMENT ON FUNCTION carillon.compact IS 'Internal: returns jsonb as text without spaces after colons and commas.';
 
 CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(payload -> 'aps' ->> 'alert', payload -> 'aps' ->> 'badge', payload -> 'aps' ->> 'sound') > 0
 $$;
-COMMENT ON FUNCTION carillon.is_loud IS 'Internal: whether a payload has what a device shows or plays.';
+COMMENT ON FUNCTION carillon.is_loud IS 'Internal: returns whether a payload has anything that a device shows or plays.';
 
 CREATE OR REPLACE FUNCTION carillon.is_silent(payload json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT position('content-available' IN payload::text) > 0
         AND coalesce((payload -> 'aps' -> 'content-available')::text = '1', false) AND NOT carillon.is_loud(payload)
 $$;
-COMMENT ON FUNCTION carillon.is_silent IS 'Internal: whether a payload is that of a background push.';
+COMMENT ON FUNCTION carillon.is_silent IS 'Internal: returns whether a payload is that of a background push.';

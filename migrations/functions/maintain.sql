@@ -1,6 +1,6 @@
--- Maintenance, which workers do every hour.
+-- Maintenance, which workers run every hour.
 
--- It returns whether there are more. It skips locked rows.
+-- Skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -14,14 +14,14 @@ DECLARE
         WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
-        -- Tokens whose activity has ended.
+        -- Tokens whose Live Activity has ended.
         WHEN 'tokens' THEN 't.expires_at <= now()'
         WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
-        -- An activity lives for 12 hours at most.
+        -- An activity lives for at most 12 hours.
         WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
-        -- Kept as long as the results of the message: ended_unsent() reads both.
+        -- Kept as long as the results of the message, because ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
@@ -46,9 +46,9 @@ BEGIN
     more := changed = most;
 END
 $$;
-COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes some of the rows before the horizon.';
+COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
 
--- A worker may write the counts of a minute a little late, so the last two sums of an app are made again; they never shrink,
+-- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
 -- because old counts are deleted.
 CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -70,10 +70,10 @@ BEGIN
     more := false;
 END
 $$;
-COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: makes the sums of push_counts that are missing.';
+COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of push_counts that are missing.';
 
--- Returns how many partitions or rows it changed, whether there is more, and the error with its SQLSTATE. It does nothing while
--- another session is at that step. Runs as its owner, because only the owner of a table can make or drop its partitions.
+-- Returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. Does nothing while
+-- another session runs the same step. Runs as its owner, because only the owner of a table can create or drop its partitions.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -118,9 +118,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does a part of one step of maintenance.';
+COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
 
--- It commits after each step, and warns about those that failed.
+-- Commits after each part of a step, and warns about steps that failed.
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -140,10 +140,10 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE carillon.maintain IS
-    'Creates and drops partitions, sums counts of pushes, and deletes what is older than the retention, as workers do every hour: '
-    'for pg_cron.';
+    'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
+    'Meant for pg_cron.';
 
--- Counted up to 1,000, and then the planner's estimate.
+-- Exact up to 1,000, and the planner's estimate beyond.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -160,4 +160,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns how many rows of each table of history are outside the daily partitions, because maintenance is late.';
+    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';

@@ -1,6 +1,6 @@
--- Messages as JSON objects, for those who cannot do SQL: POST /messages of the dashboard, and its page for test pushes.
+-- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- jsonb_populate_record makes a text of anything.
+-- Needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -14,9 +14,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         ELSE jsonb_typeof(value) = 'string'
     END
 $$;
-COMMENT ON FUNCTION carillon.is_fit IS 'Internal: whether a member is of the JSON type that its argument takes.';
+COMMENT ON FUNCTION carillon.is_fit IS 'Internal: returns whether a member has the JSON type that its argument takes.';
 
--- PostgreSQL's own error does not name it.
+-- Needed because PostgreSQL's own error does not name the member.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -35,7 +35,7 @@ BEGIN
             CONTINUE WHEN member.is_fit;
         EXCEPTION
             WHEN data_exception THEN
-                NULL;  -- what it takes is said below
+                NULL;  -- the refusal below says what it takes
         END;
         RETURN carillon.refusal(member.key, CASE
                 WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
@@ -53,9 +53,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.unfit_member IS
-    'Internal: the refusal of the first member whose value does not fit its argument; null: all do.';
+    'Internal: returns the refusal of the first member whose value does not fit its argument; null if all fit.';
 
--- An app is not among them: a caller's right is for one app.
+-- The object has no member app, because the caller's right is limited to one app.
 CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -113,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.message_of_json IS
-    'Internal: the arguments of a message, from an object whose members are those of enqueue.';
+    'Internal: returns the arguments of a message from an object with the members of enqueue.';
 
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
@@ -140,7 +140,7 @@ BEGIN
     push_type := made.push_type;
     priority := coalesce(made.priority, 10::smallint);
     topic := coalesce(m.topic, (SELECT a.topic FROM carillon.apps a WHERE a.id = made.app_id));
-    -- A badge of each device is not known yet.
+    -- The badge of each device is not known yet.
     payload := CASE WHEN made.payloads IS NOT NULL THEN made.payloads[1]::text
         WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
         ELSE made.payload END;
@@ -150,9 +150,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.preview_message IS
-    'Returns what enqueue would send to an app with these arguments, an object without app, or raises its error. Enqueues nothing.';
+    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
+    'Enqueues nothing.';
 
--- A message that is sent again within a day enqueues nothing, and has the id of the first. With another body it is refused.
+-- A message that is sent again with the same key within a day is not enqueued: the id of the first is returned. A different body is
+-- refused.
 CREATE OR REPLACE FUNCTION carillon.submit_once(
     m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
@@ -160,7 +162,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
-    -- The members of an object in any order and layout are the same body.
+    -- Objects are the same body whatever the order of their members and their layout.
     content CONSTANT bytea := CASE WHEN key IS NOT NULL THEN sha256(convert_to(message::text, 'UTF8')) END;
     target integer;
     earlier bytea;
@@ -213,6 +215,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens, in the urgent lane. The object has the arguments of enqueue without app. Returns the '
-    'id of the message, and whether it is new: if a message had the same key within a day, it returns that id and enqueues '
-    'nothing. Recorded in audit.';
+    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
+    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
+    'enqueues nothing. Recorded in audit.';

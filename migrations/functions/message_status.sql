@@ -1,7 +1,7 @@
--- What became of a message: one row, whatever the number of its jobs.
+-- The state of a message: one row, however many jobs it has.
 
--- By their ids, or between the first and the last id of a message that was split. In messages, retries have ids of their own and
--- no index finds them: `everywhere` reads all rows of the app, or the newest `depth` of each lane.
+-- Finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of their own that
+-- no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -37,9 +37,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
-COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: the jobs of a message that have not ended.';
+COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
 
--- The counts of its jobs in results and unfinished, and of failures that are the only record of a job: see end_unrecorded().
+-- Adds up its jobs in results and unfinished, and failures that are the only record of a job: see end_unrecorded().
 CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -62,7 +62,7 @@ BEGIN
             u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
         FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         UNION ALL
-        -- The jobs of a message that have failures are found by one step in the index for each.
+        -- A loose index scan finds the jobs that have failures, with one index lookup for each.
         (WITH RECURSIVE job (id) AS (
             (SELECT f.message_id FROM carillon.failures f
             WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
@@ -82,10 +82,10 @@ BEGIN
     RETURN ended;
 END
 $$;
-COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: the pushes of a message that have ended.';
+COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a message that have ended.';
 
--- Retries that are due have ids of their own: the queue of the app is read for them, but only if the jobs found without it are
--- fewer than those that remain.
+-- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
+-- than remain.
 CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -95,7 +95,7 @@ DECLARE
     counts record;
 BEGIN
     LOOP
-        -- Thousands of jobs of a message that was split may wait. Their tokens, 66 kB each, are not read for being counted.
+        -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
         SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
                 + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
             CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
@@ -128,9 +128,10 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.open_counts IS 'Internal: the pushes of a message that have not ended.';
+COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
 
--- Of what waits for another attempt, else of a failure, else of what expired or was cancelled after an attempt.
+-- Taken from a push that waits for another attempt; else from a failure; else from a push that expired or was cancelled after an
+-- attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -147,9 +148,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: the outcome of the last attempt of a message.';
+COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
 
--- Looks at `depth` failures; null: at all.
+-- Looks at `depth` failures, or at all if it is null.
 CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -164,9 +165,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS
-    'Internal: whether pushes of a message that do not count as sent may have been delivered.';
+    'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
--- Tokens that failed or wait, and those that were sent with an apns-unique-id that was kept, 1,000 at most.
+-- Covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -193,7 +194,7 @@ BEGIN
         LIMIT 1000) t);
 END
 $$;
-COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: what became of single tokens of a message.';
+COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
     message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
@@ -239,12 +240,14 @@ BEGIN
     RETURN made;
 END
 $$;
-COMMENT ON FUNCTION carillon.message_state IS 'Internal: the row that message_status returns for a message.';
+COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of message_status for a message.';
 
--- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
--- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
--- of the app that is named or all that the caller may use. A retry that is due is found by reading the queue of its app, or
--- the newest `depth` rows of each lane: if it is not among them, only its last answer is unknown.
+-- An id is found through indexes; a reference requires reading the queue. Returns no row if there is no such message, or if its
+-- partition was dropped after the retention. A reference that several messages share returns a row for each; so does an id that
+-- several apps have, limited to the named app or to the apps that the caller may use.
+--
+-- A retry that is due is found by reading the queue of its app, or the newest `depth` rows of each lane. If it is not among them,
+-- only its last answer is unknown.
 CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
@@ -274,7 +277,7 @@ BEGIN
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
-            -- By the primary key, however many messages the planner expects.
+            -- OFFSET 0 forces lookups by primary key, however many messages the planner expects.
             SELECT * FROM carillon.split_messages s WHERE s.app_id = f.app_id AND s.id = f.message_id OFFSET 0) b ON true
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
@@ -287,5 +290,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.message_status IS
-    'Returns the state of a message, by its id or by its reference: a row for each message. No row: there is no such '
-    'message, or its results were dropped after the retention.';
+    'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
+    'is no such message or its results were dropped after the retention.';

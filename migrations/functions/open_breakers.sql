@@ -1,7 +1,9 @@
--- That is an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic: most likely
--- its environment or its topic is wrong, and all other pushes would fail too. It counts by minutes: first the running minute,
--- which earlier good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
--- that another session is changing waits for the next call.
+-- Opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic.
+-- Most likely its environment or topic is wrong, and all other pushes would fail too.
+--
+-- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
+-- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
+-- app, the next call checks it.
 CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -52,4 +54,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.open_breakers IS
-    'Internal: pauses each of the apps whose pushes fail because of its environment or topic.';
+    'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';

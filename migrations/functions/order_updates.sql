@@ -1,37 +1,38 @@
--- In the transaction that enqueues it. The message of a push is its job's id, or the one that the job is a part or a retry of.
+-- Runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of its job, or the
+-- job's origin if the job is a part or a retry.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
--- One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+-- Uses one index plan for all values: a plan made while a table is small would be wrong when it is large.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
-    -- It is newer than what was sent, even if the clock was set back since. One that still waits keeps its later time: until
-    -- then it is the newer one.
+    -- A new update must follow what was sent, even if the clock was set back since. An update that still waits keeps its later
+    -- time, and is the newer one until then.
     SELECT app, t.token, message, is_end, greatest(due, (
         SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
-        -- 'epoch' means at once or never: the update does not expire here.
+        -- 'epoch' means at once or never, so the update does not expire here.
         nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
 END
 $$;
-COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that none that is older is sent after it.';
+COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 
--- Returns the timestamp of each push; null: a newer update of the token is due or was sent, so the push has ended as superseded;
--- -1: it is sent later. A push keeps its timestamp at each attempt. Null in place of the list: another worker has taken the claim
+-- Returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or was sent; -1 if
+-- it is delayed. A push keeps its timestamp in all attempts. Returns null instead of an array if another worker has taken over the
+-- claim.
+--
+-- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
+-- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
+-- back, and no update waits.
+--
+-- A push without a row of activity_updates was ordered before, starts an activity, or comes from a plain INSERT. If it was the last
+-- one ordered, it keeps its place. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
+-- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
 -- over.
 --
--- The timestamps of a token increase, whatever the clock does. If updates are so frequent that their timestamps, which are whole
--- seconds, would be further than `lead` ahead of the clock, the newest waits. If they are more than a minute ahead, the clock was
--- set back, and no update waits.
---
--- A push without a row is one that was ordered before, one that starts an activity, or a row of a plain INSERT. The update that
--- was ordered last keeps its place when it comes back. Any other is older than that one if its message is among those that have
--- lost their rows. An end counts as newer than all updates that wait with it: an update that was enqueued after it would show an
--- activity that is over.
---
--- All workers lock rows in the order of tokens, and those of activity_stamps before those of activity_updates.
+-- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS bigint[]
@@ -51,7 +52,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- Lock the stamps first, so that two workers never order updates of one token at the same time.
+    -- The stamps are locked first, so that two workers never order updates of one token at the same time.
     PERFORM FROM carillon.activity_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
@@ -89,7 +90,7 @@ BEGIN
     ), stamped AS (
         INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
-            -- Of the rows that are deleted with it. An update with a higher id may have been due before.
+            -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
             SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
             WHERE o.app_id = app AND o.token = n.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
@@ -102,7 +103,7 @@ BEGIN
             OR (s.is_final, s.due_at, s.message_id) < (excluded.is_final, excluded.due_at, excluded.message_id)
         RETURNING s.token, s.message_id, s.stamp
     ), forgotten AS (
-        -- A row that a cancel has locked is no obstacle: it is deleted with a later update.
+        -- A row that a cancel has locked is skipped, and deleted with a later update.
         DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
@@ -123,4 +124,4 @@ BEGIN
     RETURN stamps;
 END
 $$;
-COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the pushes of a claim that are updates of Live Activities.';
+COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';

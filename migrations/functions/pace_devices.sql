@@ -1,11 +1,12 @@
--- Returns for each push 0: it is sent; -1: it waits in scheduled for its slot; null: it has ended as superseded, as a newer one
--- with the same meaning waits. One more number follows: how many pushes that waited have ended so. Null in place of the list:
--- another worker has taken the claim over.
+-- Returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded because a newer
+-- push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded. Returns null
+-- instead of an array if another worker has taken over the claim.
 --
--- The same meaning is the same topic and collapse id or, without one, the same payload. A push that comes back for another
--- attempt keeps its slot, which moves to now: no hour has more, but for what is sent twice because its outcome is unknown.
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
+-- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
+-- pushes that are sent twice because their outcome is unknown.
 --
--- All workers lock tokens in their order. Rows of scheduled that are locked by others are not waited for: their pushes come
+-- All workers lock tokens in order. Rows of scheduled that others have locked are skipped: their pushes are paced when they arrive.
 -- later, and are paced then.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
@@ -19,12 +20,12 @@ DECLARE
     step CONSTANT interval := interval '1 minute';
     pushes CONSTANT integer := cardinality(pace_devices.job);
     held carillon.job[];
-    pulled carillon.job[] := '{}';  -- jobs of scheduled with a push that is replaced
+    pulled carillon.job[] := '{}';  -- jobs taken from scheduled because one of their pushes is superseded
     pulled_until timestamptz[] := '{}';
     verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
     waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
     messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    replaced text[] := '{}';  -- the id of a job and a token
+    replaced text[] := '{}';  -- job id and token of each superseded push
     known carillon.device_slot[];
     taken timestamptz[];
     own timestamptz;
@@ -58,7 +59,7 @@ BEGIN
                 WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
             (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
         INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
-        -- A push that has had a slot is not behind those whose time has not come.
+        -- A push that has had a slot goes ahead of pushes whose slots are in the future.
         taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
         messages[push.place] := push.message;
         verdicts[push.place] := 0;
@@ -105,7 +106,7 @@ BEGIN
                 IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
                     verdicts[push.place] := NULL;
                 ELSE
-                    -- It takes the place of the one that waits.
+                    -- The push takes the slot of the waiting one.
                     slot_at := waiting.at;
                     known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
                     IF other IS NOT NULL THEN
@@ -141,4 +142,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.pace_devices IS
-    'Internal: paces the background pushes of a claim: each token gets so many within any hour.';
+    'Internal: paces the background pushes of a claim, limiting each token to a number of pushes within any hour.';

@@ -9,10 +9,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
-COMMENT ON FUNCTION carillon.partitions IS 'Internal: the partitions of a table of history, and their bounds.';
+COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 
--- It has the constraints, indexes and columns that users have added. Attaching it later locks the parent less than CREATE TABLE …
--- PARTITION OF. Rows hardly change and the table is dropped whole, so inserts do not start a vacuum.
+-- The table gets the constraints, indexes and columns that users have added to the parent. Attaching it later takes a weaker lock
+-- on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so inserts need not start a
+-- vacuum.
 CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -23,16 +24,17 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.make_table IS 'Internal: makes a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_table IS 'Internal: creates a table that can become a partition.';
 
--- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default partition
--- becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole partition to prove
--- that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it first; then each call does one
--- step in its own transaction and returns `more`. The CHECK must be gone before the end of the day that it names, so that day
--- ends at least two hours from now.
+-- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
+-- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
+-- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
+-- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
+-- day that ends at least two hours from now.
 --
--- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does not wait at
--- all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside a default partition.
+-- The ACCESS EXCLUSIVE locks never block others for long: the first request waits for at most lock_timeout, a second one does not
+-- wait at all, and nothing waits while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default
+-- partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
@@ -71,7 +73,7 @@ BEGIN
     SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
     WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
     IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
-        -- Left by a worker that died.
+        -- Left behind by a worker that died.
         EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
         is_proven := NULL;
     END IF;
@@ -88,7 +90,7 @@ BEGIN
             RETURN;
         EXCEPTION
             WHEN check_violation THEN
-                NULL;  -- rows of other days, which are moved below
+                NULL;  -- there are rows of other days, which are moved below
         END;
     END IF;
 
@@ -127,10 +129,10 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: makes the partitions of today and the next three days.';
+COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 
--- It returns whether there may be more. A partition that is in use, or that a view needs, is left for later and does not block
--- others. For its locks see make_partitions().
+-- Returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a later call. For its
+-- locks see make_partitions().
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE

@@ -1,7 +1,7 @@
--- Jobs that fall due move from scheduled to messages.
+-- Moves jobs that are due from scheduled to messages.
 
--- The rows stay in place, so a session that waits to delete them still finds them. If PostgreSQL refuses, or the table is locked,
--- they stay due.
+-- Updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL refuses the
+-- update or the table is locked.
 CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -14,8 +14,7 @@ EXCEPTION
         END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.put_off IS
-    'Internal: delays jobs that are due by a second, after which it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.put_off IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 
 CREATE OR REPLACE FUNCTION carillon.promote_due(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
@@ -53,13 +52,13 @@ $$;
 COMMENT ON FUNCTION carillon.promote_due IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
--- It begins after a place in the order of time and id: dead index entries before it remain while any transaction is open. It
--- returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane: it is the place where the
--- next call may begin.
+-- Starts after a position in the order of time and id, because dead index entries before it remain as long as any transaction is
+-- open. Returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it holds the position
+-- where the next call may start.
 --
--- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a lock. A job
--- stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being cancelled. If an open
--- transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest stays after several such locks.
+-- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
+-- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
+-- holds the id of a job or its row of unfinished, jobs move one by one; after several such locks the rest stay.
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -76,12 +75,12 @@ DECLARE
     unsure tid[];
     kept tid[];
 BEGIN
-    -- The clock was set back.
+    -- If the clock was set back, start over.
     IF after > now() THEN
         after := '-infinity';
         after_id := -9223372036854775808;
     END IF;
-    -- At least one row, and no more than an array can hold. Sizes are compressed ones, so a large row moves alone.
+    -- Takes at least one row, and no more than an array can hold. Sizes are compressed sizes, so a large row is moved alone.
     SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
         bool_or(d.place > 1 AND d.total > most_bytes)
     INTO due, is_cut FROM (
@@ -93,7 +92,7 @@ BEGIN
             ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
-    -- Due rows that are left are behind the last one that was taken.
+    -- Due rows that remain come after the last one taken.
     place := now();
     place_id := 9223372036854775807;
     IF due IS NULL THEN

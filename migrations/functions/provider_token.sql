@@ -1,8 +1,8 @@
--- Null: the caller is to mint one with the time in `clock`, and to call again with it. If another worker was first, its token is
--- returned. A token is replaced after fifty minutes, or sooner if APNs refused it as too old; never within twenty minutes or
--- before rests_until. A token from the future was minted before the clock was set back.
+-- If it returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker was faster,
+-- its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty
+-- minutes or before rests_until. A token from the future was minted before the clock was set back.
 --
--- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new one.
+-- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one.
 CREATE OR REPLACE FUNCTION carillon.provider_token(
     credential integer, since timestamptz, refused text, minted text, minted_at bigint,
     OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
@@ -14,7 +14,7 @@ DECLARE
     rest bigint;
 BEGIN
     IF minted IS NOT NULL THEN
-        -- One at a time: the next caller finds what this one wrote. The lock ends with the statement.
+        -- One caller at a time: the next one finds what this one wrote. The lock ends with the statement.
         PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
         PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
     ELSE
@@ -46,4 +46,4 @@ BEGIN
     renews_in := greatest(3000 - age, rest, 1);
 END
 $$;
-COMMENT ON FUNCTION carillon.provider_token IS 'Internal: the provider token of a signing key, which workers share.';
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';

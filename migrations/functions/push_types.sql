@@ -1,5 +1,5 @@
--- The table that all checks ask. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes
--- to channels, which are a request of their own and have the push type liveactivity there.
+-- The table that all checks use. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes to
+-- channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
@@ -17,11 +17,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
         ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
 $$;
 COMMENT ON FUNCTION carillon.push_types IS
-    'Returns what Apple requires of each push type: the ending of its topics, its priorities, the largest payload and collapse '
-    'id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
+    'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
+    'collapse id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
 
--- An expression: enqueue asks for a row each time, and a query would cost more than the rest of its checks. Null: there is no
--- such push type.
+-- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
+-- Null if there is no such push type.
 DO $$
 BEGIN
     EXECUTE (SELECT format(
@@ -30,14 +30,14 @@ BEGIN
     FROM carillon.push_types() AS p);
 END
 $$;
-COMMENT ON FUNCTION carillon.rules_of IS 'Internal: the row of push_types of one push type.';
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
 
--- The binary protocol has a limit of its own.
+-- The binary protocol has its own limit.
 CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
 $$;
-COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: the most bytes of a payload.';
+COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: returns the maximum size of a payload in bytes.';
 
 CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -45,9 +45,9 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN protocol = 'binary' THEN ' for the protocol binary'
         WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;
-COMMENT ON FUNCTION carillon.payload_size IS 'Internal: the most bytes of a payload, as a refusal says it.';
+COMMENT ON FUNCTION carillon.payload_size IS 'Internal: returns the maximum size of a payload as text for a refusal.';
 
--- A token of any other kind would be refused: each is bound to its topic.
+-- APNs would refuse a token of any other kind, because each token is bound to its topic.
 CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE push_type
@@ -64,10 +64,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'mdm' THEN 'mdm'
         ELSE 'device' END
 $$;
-COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: the kind of tokens that a push is for.';
+COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
 
--- Apple would refuse each of them. A token that is not registered may be of any kind. One lookup for each token along the primary
--- key, whatever a plan was made for.
+-- APNs would refuse each of them. A token that is not registered may be of any kind. Each token is one lookup by primary key,
+-- whichever values the plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -94,4 +94,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.check_kinds IS
-    'Internal: the refusal of tokens that are registered with another kind than such a push is for; null: none is.';
+    'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';

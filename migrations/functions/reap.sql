@@ -1,10 +1,10 @@
--- The feedback pass: deletes dead tokens that were not registered again since.
+-- The feedback pass: deletes dead tokens that have not been registered again since.
 --
--- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
--- it twice over the same feedback changes nothing.
+-- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running it twice on
+-- the same feedback has no further effect.
 
--- In the wrong environment every token gets this answer: if most pushes of the app failed with it in any minute near that time,
--- or the counts are gone, it means nothing. Workers may write their counts some minutes late.
+-- With the wrong environment, every token gets BadDeviceToken. The answer is ignored if most pushes of the app failed with it in
+-- any minute around that time, or if the counts no longer exist. Workers may write their counts a few minutes late.
 CREATE OR REPLACE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
@@ -17,10 +17,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                     AND date_trunc('minute', at) + interval '4 minutes'
                 GROUP BY t.minute) m), false)
 $$;
-COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: whether a BadDeviceToken of that time means a dead token.';
+COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
 
--- No token died after the report of its death, so later times count as the time of the report. A report from the future was
--- written before the clock was set back, and is ignored.
+-- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
+-- was written before the clock was set back, and is ignored.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -34,9 +34,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
 $$;
 COMMENT ON FUNCTION carillon.dead_tokens IS
-    'Internal: the feedback that counts for an app: rows that are not handled, and all rows from missed_from on.';
+    'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
 
--- `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or 'busy': another session runs a
+-- Pass null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another session runs a
 -- batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
@@ -47,7 +47,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeou
 DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
     refusal carillon.refusal;
-    -- First the feedback that watched tables have missed; then, app by app, new feedback.
+    -- First the feedback that watched tables have missed, then new feedback, app by app.
     at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
     at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
     at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
@@ -91,7 +91,7 @@ BEGIN
         END IF;
         UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
         WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- Without progress it waits for the next pass.
+        -- A table without progress waits for the next pass.
         IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
             at_table := watched.id;
         END IF;
@@ -99,7 +99,7 @@ BEGIN
         next := format('%s %s %s', at_table, at_app, at_id);
         RETURN;
     END IF;
-    -- Tables that fail from here on wait for the next pass.
+    -- Tables that fail after this point wait for the next pass.
     at_table := 2147483647;
 
     IF only_app IS NOT NULL THEN
@@ -120,7 +120,7 @@ BEGIN
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
         ORDER BY f.id LIMIT most) f;
     IF ids IS NULL THEN
-        -- There may be feedback that has to wait.
+        -- Some feedback may have to wait.
         IF target IS NULL OR only_app IS NOT NULL THEN
             state := 'over';
         END IF;
@@ -131,14 +131,14 @@ BEGIN
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
-        -- A locked row may be a registration: it is skipped and tried again.
+        -- A locked row may be being registered again: it is skipped and tried again.
         WITH gone AS (
             SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
         ), seen AS MATERIALIZED (
             SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
                 ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
         ), dead AS MATERIALIZED (
-            -- The time is checked again: the row may have changed.
+            -- The time is checked again, because the row may have changed.
             SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
             FOR UPDATE OF t SKIP LOCKED
         ), deletion AS (
@@ -165,7 +165,7 @@ BEGIN
                 END IF;
             EXCEPTION
                 WHEN OTHERS THEN
-                    -- It does not stop the other tables, and a later pass makes up for it.
+                    -- The other tables continue, and a later pass catches up on this one.
                     faults := faults || (watched.relation || ': ' || SQLERRM);
                     UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
                     WHERE w.id = watched.id;
@@ -177,7 +177,7 @@ BEGIN
     GET DIAGNOSTICS handled = ROW_COUNT;
 END
 $$;
-COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: one batch of a feedback pass.';
+COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -203,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.reap IS
-    'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
+    'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
 
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
@@ -228,9 +228,9 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
+COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 
--- Changes nothing and locks nothing.
+-- Changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -273,4 +273,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.reapable IS
-    'Internal: what a feedback pass would delete now, table by table; fault: why that is unknown.';
+    'Internal: returns what a feedback pass would delete now, table by table; fault says why that cannot be determined.';

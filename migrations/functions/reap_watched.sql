@@ -1,6 +1,6 @@
 -- The feedback pass in watched tables.
 
--- The setting of the role in this database, then of the role, then of the database. The table's schema comes last.
+-- The setting of the role in this database, or else of the role, or else of the database. The table's schema comes last.
 CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -13,7 +13,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
     FROM pg_class c WHERE c.oid = path_of.relation
 $$;
-COMMENT ON FUNCTION carillon.path_of IS 'Internal: the search_path of a table''s owner, for whom its triggers were written.';
+COMMENT ON FUNCTION carillon.path_of IS
+    'Internal: returns the search_path of a table''s owner, for which its triggers were written.';
 
 -- With rights in this schema, carillon_reaper could change its own function.
 CREATE OR REPLACE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
@@ -55,7 +56,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) d ORDER BY d.place LIMIT 1
 $$;
 COMMENT ON FUNCTION carillon.unsafe_reaper IS
-    'Internal: why triggers of watched tables would run with too many rights, with a remedy; null: they do not.';
+    'Internal: returns why triggers of watched tables would run with too many rights, with a remedy; null if they would not.';
 
 CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -65,10 +66,10 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM pg_prepared_statements p
 $$;
 COMMENT ON FUNCTION carillon.prepared IS
-    'Internal: the prepared statements of this session, with the text that prepares them again.';
+    'Internal: returns the prepared statements of this session, with the text that prepares them again.';
 
--- Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect later statements; and a
--- member of carillon_reaper could change as_reaper(). If the server counts no rows, any deferrable trigger may be pending.
+-- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
+-- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
@@ -89,8 +90,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
             WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
 $$;
 COMMENT ON FUNCTION carillon.traces IS
-    'Internal: what foreign code can leave behind in a session to run with the rights of its user: its kind and its present '
-    'state.';
+    'Internal: returns what a table''s code can leave in a session so that it later runs with the rights of the session''s '
+    'user, by kind and present state.';
 
 CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -108,9 +109,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.prepare_again IS
-    'Internal: restores the prepared statements of the session, which no rollback does.';
+    'Internal: restores the prepared statements of the session, which a rollback does not.';
 
--- $1 and $2 are the dead tokens and their times. Watched tables may have hex digits of either case. It runs with the owner's
+-- $1 and $2 are the dead tokens and their times. Watched tables may hold hex digits in either case. Runs with the owner's
 -- search_path.
 CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -136,10 +137,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.watched_match IS
-    'Internal: the statement that deletes from a watched table (DELETE) or counts in it (SELECT).';
+    'Internal: builds the statement that deletes from a watched table (DELETE) or counts its dead tokens (SELECT).';
 
--- Whatever the table's triggers and policies leave behind in the session is undone, even after an error. Until then even their
--- search_path may be in effect.
+-- Undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their search_path
+-- may be in effect.
 CREATE OR REPLACE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -174,10 +175,10 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION carillon.run_watched IS
-    'Internal: runs the statement of watched_match() as carillon_reaper, and returns its count.';
+    'Internal: runs the statement of watched_match() as carillon_reaper and returns its count.';
 
--- If the table's own constraints or triggers refuse to delete a row, it stays, and `fault` says why; any other obstacle is an
--- error. It never waits long for a lock: otherwise a deadlock could end a transaction of the application.
+-- If the table's own constraints or triggers refuse to delete a row, the row stays and `fault` says why; any other problem raises
+-- an error. Never waits long for a lock, because a deadlock could abort a transaction of the application.
 CREATE OR REPLACE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -190,7 +191,7 @@ BEGIN
     deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
-        -- One of them is at fault: halving the list finds it.
+        -- One of the rows is at fault; halving the list finds it.
         IF half = 0 THEN
             deleted := 0;
             fault := SQLERRM;
@@ -202,9 +203,9 @@ EXCEPTION
         fault := coalesce(one.fault, other.fault);
 END
 $$;
-COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes from a watched table the tokens of a batch of feedback.';
+COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 
--- Returns the first row that is still missed; null: none; the same as before: it cannot be reaped yet.
+-- Returns the first row still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -236,4 +237,4 @@ EXCEPTION
         fault := SQLERRM;
 END
 $$;
-COMMENT ON FUNCTION carillon.catch_up IS 'Internal: makes up for some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.catch_up IS 'Internal: applies some of the feedback that a watched table has missed.';

@@ -1,6 +1,6 @@
 -- Errors for arguments.
 
--- Control characters are escaped, so that the message stays one line.
+-- Escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -19,7 +19,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
         hint, argument, code)::carillon.refusal
 $$;
-COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument: what it takes, and what it got.';
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
 
 CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -43,7 +43,7 @@ LANGUAGE sql STABLE AS $$
                 WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
         'There is no app yet. Add one with: carillon app add'), '42704')
 $$;
-COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
 
 -- For callers that refuse no other argument.
 CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
@@ -60,4 +60,4 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
+COMMENT ON FUNCTION carillon.app_id IS 'Internal: returns the id of an app, or raises an error.';

@@ -26,4 +26,4 @@ BEGIN
     RETURN released;
 END
 $$;
-COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns how many jobs they had.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns the number of their jobs.';

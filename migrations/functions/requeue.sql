@@ -1,6 +1,6 @@
--- Sending failures again.
+-- Requeues failed pushes.
 
--- What was refused for the content of its row would be refused again.
+-- A push that was refused for the content of its row would be refused again.
 CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -10,9 +10,9 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_delivered OR status IS DISTINCT FROM 200)
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
-COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: whether a failure can be sent again.';
+COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: returns whether a failure can be requeued.';
 
--- A join would compare each token with each if no statistics said how many there are.
+-- Without statistics on the number of tokens, a join would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(k.latest ORDER BY k.place) FROM (
@@ -28,7 +28,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS k WHERE k.place IS NOT NULL
 $$;
 COMMENT ON FUNCTION carillon.kept_payloads IS
-    'Internal: the payloads that were kept for failed tokens of a message; of several for one token, the latest.';
+    'Internal: returns the payloads kept for failed tokens of a message; the latest if a token has several.';
 
 CREATE OR REPLACE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -45,9 +45,9 @@ LANGUAGE sql STABLE AS $$
             LEFT JOIN carillon.split_messages b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
-COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: whether a message was cancelled, at least in part.';
+COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: returns whether a message was cancelled, at least in part.';
 
--- A loose scan of their index.
+-- A loose index scan.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE failed AS (
@@ -58,10 +58,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     )
     SELECT f.app_id FROM failed f
 $$;
-COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: the apps that have failures.';
+COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that have failures.';
 
--- For one reason, of these messages, or all. Where each token has a payload of its own, only tokens whose payload was kept: a
--- sort brings both together, because a join would compare each token with each.
+-- Filters by reason and messages, either of which may be null. If each token has its own payload, includes only tokens whose
+-- payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -94,7 +94,7 @@ LANGUAGE sql STABLE AS $$
         ) AS b
     ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
 $$;
-COMMENT ON FUNCTION carillon.requeueable IS 'Internal: the failures of an app between two times that can be sent again.';
+COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
 
 CREATE OR REPLACE FUNCTION carillon.requeue_some(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
@@ -110,7 +110,7 @@ BEGIN
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
             requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
-        -- By their places: failures of one message have most columns in common.
+        -- Located by ctid, because failures of one message have the same values in most columns.
         WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
         RETURNING f.message_id, f.token
     ), message AS (
@@ -130,11 +130,11 @@ BEGIN
     RETURN coalesce(requeued, 0);
 END
 $$;
-COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: enqueues failures of an app again, and returns how many pushes.';
+COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: requeues failures of an app, and returns the number of pushes.';
 
--- Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered also sends what Apple accepted
--- but could not be recorded; include_unknown also sends what may have been accepted, because no answer was recorded. A cancelled
--- message, and a failure that was dismissed, is sent again only by the id of its message.
+-- Leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues pushes that Apple
+-- accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted, because no answer was
+-- recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
 CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -142,7 +142,7 @@ CREATE OR REPLACE FUNCTION carillon.requeue_failures(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    -- APNs' reasons and ours. Reasons of other gateways are found in failures.
+    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
     reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
         'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
         'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
@@ -169,7 +169,7 @@ BEGIN
         refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
             quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
-        -- A reason selects failures. It does not consent to sending them twice.
+        -- A reason selects failures; it is not consent to send them twice.
         refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
             'These pushes may have been delivered. A device that has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
@@ -219,6 +219,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Enqueues failed pushes again, each once, as new messages: those of an app, for a reason, within an interval, of a message. '
-    'Without any of these, it enqueues all of them if everything is true, and otherwise raises an error with their number. '
-    'Returns the number of pushes; 0: none matches, or all were requeued before. Recorded in audit.';
+    'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
+    'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
+    '0 if none matches or all were requeued before. Recorded in audit.';

@@ -1,6 +1,6 @@
--- Counting, requeueing and dismissing failures in steps, for people.
+-- Counts, requeues and dismisses failures in steps, for interactive use.
 
--- In the order of time. Failures that one settlement wrote have one time and stay together.
+-- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -9,7 +9,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
 $$;
 COMMENT ON FUNCTION carillon.failures_end IS
-    'Internal: the time of the last of the next depth failures of an app; null: there are fewer.';
+    'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
 
 CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -29,7 +29,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.failures_app IS
-    'Internal: the app whose failures are counted, requeued or dismissed, once the arguments are valid.';
+    'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
 
 CREATE OR REPLACE FUNCTION carillon.count_failures(
     app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
@@ -53,8 +53,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures of an app between two times that requeue_step or dismiss_step would take, among the first depth of '
-    'them; is_all: there are no more.';
+    'Counts the failures that requeue_step or dismiss_step would take among the first depth failures of an app between two '
+    'times; is_all is true if there are no others.';
 
 CREATE OR REPLACE FUNCTION carillon.requeue_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
@@ -77,10 +77,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_step IS
-    'Enqueues failed pushes of an app again, as requeue_failures does, among the first depth failures between two times. '
-    'Returns their number, and the time to continue from; null: it is done. Recorded in audit.';
+    'Requeues failed pushes of an app, as requeue_failures does, among the first depth failures between two times. Returns '
+    'their number and the time to continue from, which is null when done. Recorded in audit.';
 
--- Dismissed failures stay: they are only no longer shown as something to do.
+-- Dismissed failures are kept; they are only no longer shown as needing action.
 CREATE OR REPLACE FUNCTION carillon.dismiss_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, actor text DEFAULT NULL,
     depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
@@ -103,5 +103,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app that need no action, among the first depth between two times: dashboards hide them, and bulk '
-    'requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
+    'Marks failures of an app as needing no action, among the first depth failures between two times: dashboards hide them, and '
+    'bulk requeues leave them out. Returns the same as requeue_step. Recorded in audit.';

@@ -1,10 +1,9 @@
--- Jobs that return to the queue: due ones, claims that were not sent, claims of dead workers.
+-- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers.
 --
--- Each function checks once for each app which jobs were cancelled meanwhile, and locks its rows of unfinished once,
--- sorted by id.
+-- Each function checks once for each app which jobs were cancelled meanwhile, and locks the rows of unfinished once, sorted by id.
 
--- If rows were inserted with ids ahead of the sequence, it leaps, twice as far each time, so any number of such rows costs a few
--- steps. It cannot start after the highest id, which may be the highest possible.
+-- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
+-- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
 CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -24,9 +23,9 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.free_ids IS 'Internal: unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
 
--- Results and apns-ids stay those of the message.
+-- Results and apns-ids remain those of the message.
 CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -41,11 +40,11 @@ BEGIN
         JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
 END
 $$;
-COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs other ids, because rows with theirs were inserted.';
+COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
--- No two have the same id. A job that PostgreSQL refuses fails, so that the others do not wait for it. The ids that are not
--- returned are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows that are
--- missing.
+-- No two jobs have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are not
+-- returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
+-- trigger.
 CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -55,7 +54,7 @@ DECLARE
     path text;
 BEGIN
     BEGIN
-        -- own_path() without its two calls, on the hot path.
+        -- Same effect as own_path(), but without its two calls on the hot path.
         path := set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -94,7 +93,7 @@ BEGIN
             PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
             RETURN ARRAY[jobs[1].id];
         END IF;
-        -- One of them is at fault: halving the list finds it.
+        -- One of the jobs is at fault; halving the list finds it.
         RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
             || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
@@ -111,10 +110,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.place IS
-    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of stored and failed jobs.';
+    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
+    'or failed.';
 
--- No two have the same id. A job whose id is in use gets another. It pins no search_path, which would cost each call: see
--- own_path().
+-- No two jobs have the same id. A job whose id is in use gets a new one. Pins no search_path, because that would slow each call:
+-- see own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,7 +135,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 
--- If PostgreSQL refuses to record that, they fail.
+-- If PostgreSQL refuses to record the jobs as cancelled, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -153,7 +153,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 
--- No two have the same id.
+-- No two jobs have the same id.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -169,7 +169,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(unsure) > 0 THEN
-        -- Promotion checks again in a second.
+        -- promote() checks them again in a second.
         aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
         PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
@@ -179,4 +179,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.return_uncancelled IS
-    'Internal: returns jobs to the queue, except those that were cancelled; returns how many there were.';
+    'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';

@@ -1,15 +1,14 @@
--- Searches, for people.
+-- Searches for interactive use.
 
--- `depth`, but of all apps together no more than a person waits for.
+-- `depth`, reduced so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
 $$;
-COMMENT ON FUNCTION carillon.search_depth IS 'Internal: how many of the newest rows of each app a search reads.';
+COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
 
--- The history has an index; of the queue the newest rows of each app, and of messages of each lane, are read, because it may have
--- millions. The settings keep to the order of the indexes: what the planner knows of the limit would let it sort all rows of an
--- app.
+-- History has an index. The queue may have millions of rows, so only the newest rows of each app (in messages, of each lane) are
+-- read. The settings force the order of the indexes: otherwise the planner might sort all rows of an app.
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -43,10 +42,10 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY found.id DESC, a.name LIMIT 50
 $$;
 COMMENT ON FUNCTION carillon.search_reference IS
-    'Finds messages by reference, the newest first, 50 at most. Of those that wait, it finds those among the newest depth rows '
-    'of each app, of each lane a third; with many apps it reads fewer of each, 4,000 together.';
+    'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
+    'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
 
--- The registration is found by index; of failures, feedback and the queue the newest rows of each app are read, as by
+-- The registration is found through an index. In failures, feedback and the queue, the newest rows of each app are read, as in
 -- search_reference.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
 RETURNS TABLE (
@@ -90,6 +89,6 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
 $$;
 COMMENT ON FUNCTION carillon.search_token IS
-    'Finds what is known of a device token, the newest first, 100 rows at most: its registration, and what the newest depth rows '
-    'of failures, feedback and the queue of each app say of it; with many apps it reads fewer of each. A push that was sent leaves '
-    'no trace of its token.';
+    'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
+    'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
+    'sent leaves no record of its token.';

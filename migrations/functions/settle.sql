@@ -1,8 +1,8 @@
--- Recording the outcomes of a claim. A settlement names the worker and its claim, which is the fence: after a
--- take-over it writes nothing.
+-- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- nothing.
 
--- 'before': no other worker can have had it, so an earlier attempt without an answer has settled it. 'lost': another worker has
--- taken it over.
+-- 'before': no other worker can have had the claim, so an earlier settlement, whose answer was lost, has settled it. 'lost':
+-- another worker has taken it over.
 CREATE OR REPLACE FUNCTION carillon.unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -14,9 +14,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 AND f.claimed_at = claimed AND f.settlements > settlement_number)
         THEN 'before' ELSE 'lost' END
 $$;
-COMMENT ON FUNCTION carillon.unsettled IS 'Internal: why a claim was not there to be settled: before or lost.';
+COMMENT ON FUNCTION carillon.unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
--- From the worker, or from the jobs that it held.
+-- As reported by the worker, or else from the jobs of the claim.
 CREATE OR REPLACE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -30,7 +30,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
-COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: the last outcome of messages that have expired.';
+COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: returns the last outcome of messages that have expired.';
 
 CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -42,16 +42,16 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS i ON i.message = m.id
 $$;
 COMMENT ON FUNCTION carillon.unique_ids_of IS
-    'Internal: for each of the messages, the apns-unique-ids of its tokens as an object; null: none.';
+    'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 
--- What is settled leaves its row in the same statement, and the row's settlement number grows by one; the row itself goes with
--- its last job. So a second attempt changes nothing, and neither does a settlement of a claim that was taken over: it returns
--- unsettled() in place of 'written'. The time of the claim belongs to the fence, because a crash of the database can undo a claim
--- and give its id to another.
+-- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
+-- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
+-- both return unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
+-- undo a claim and give its id to another.
 --
--- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty. A job that
--- returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A job of which some
--- tokens stay in flight keeps its id, and becomes a part of the message of that id.
+-- Each group of arrays is a table whose columns have the same length; a column of default values may be empty. A job that returns
+-- whole keeps its id. If some tokens of a job have ended, the tokens to retry become a job with a new id. If some tokens of a job
+-- stay in flight, the job keeps its id and becomes a part of the message with that id.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
@@ -61,24 +61,24 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
     dead text[], dead_since timestamptz[], dead_reason text[],
-    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
-    again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
-    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
-    unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
-    -- Of pushes that have expired: the outcome of the last attempt.
+    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
+    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, in the same form
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why the job returns; null means unchanged
+    unanswered bigint[] DEFAULT '{}',  -- messages with an attempt whose outcome is unknown and that may be sent again
+    -- For pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
     part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
-    -- The apns-unique-ids, if they are to be kept: of what has failed, and of tokens that were sent with their messages.
+    -- apns-unique-ids, if they are kept: of failed pushes, and of sent tokens with their messages.
     failed_unique_id uuid[] DEFAULT '{}',
     identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
     ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Dead tokens are not sent again.
+    -- Pushes to dead tokens are not requeued, so their content need not be kept.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
-    -- Something has expired: the jobs have the outcome of the attempt before.
+    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     held carillon.job[];
     checked record;
@@ -176,7 +176,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- own_path() without its two calls, on the hot path.
+    -- Same effect as own_path(), but without its two calls on the hot path.
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
@@ -215,7 +215,7 @@ BEGIN
         FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
     END IF;
     IF has_bad_tokens THEN
-        -- BadDeviceToken has no time: the token was dead at the claim.
+        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
             AS f(token, status, reason)
@@ -233,4 +233,4 @@ BEGIN
     RETURN 'written';
 END
 $$;
-COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of some of it, once.';
+COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';

@@ -1,6 +1,6 @@
--- Jobs with more tokens than one job may have.
+-- Splits jobs that have more tokens than one job may have.
 
--- The planner inlines the call, so every name has its schema.
+-- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
@@ -9,14 +9,14 @@ LANGUAGE sql IMMUTABLE AS $$
         ELSE token END
 $$;
 COMMENT ON FUNCTION carillon.shortened IS
-    'Internal: a text that is too long to be a token, shortened to its beginning and a hash.';
+    'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
 
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
-    bodies json[];  -- a payload for each token, where the job has that
-    -- With another number of payloads than tokens, no part has any: each is refused as the job would be.
+    bodies json[];  -- a payload for each token, if the job has them
+    -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
@@ -24,7 +24,7 @@ DECLARE
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
     INTO list, bodies FROM (
-        -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
+        -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
             SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
@@ -64,7 +64,7 @@ BEGIN
         IF carillon.is_transient(SQLSTATE) THEN
             RAISE;
         END IF;
-        -- Some may be stored one by one; the others fail.
+        -- Some jobs may be stored one by one; the others fail.
         pieces := carillon.return_uncancelled(app, ARRAY(
             SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
                 tokens => array_agg(t.token ORDER BY t.place),
@@ -77,7 +77,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.split_job IS
-    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns how many.';
+    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns their number.';
 
 CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -85,7 +85,7 @@ DECLARE
     checked record;
     whole carillon.job;
 BEGIN
-    -- Before the row is locked: a cancel locks it, or waits for it.
+    -- Before the row is locked, because a cancel locks it or waits for it.
     SELECT o.* INTO checked FROM carillon.messages m,
         carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
@@ -106,13 +106,13 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each part would hold a copy and fail. A claim keeps no more of it either.
+        -- Each part would hold a copy and then fail. A claim keeps no more of a payload either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
     END IF;
     IF cardinality(whole.tokens) = 0 THEN
-        -- Large by its payloads, which have no tokens. A claim ends a message without tokens.
+        -- The job is large because of its payloads, and has no tokens. A claim ends a message without tokens.
         whole.payloads := NULL;
         PERFORM carillon.return_jobs(app, ARRAY[whole]);
         RETURN 1;

@@ -1,11 +1,11 @@
--- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that are called.
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
 --
--- A call for one token costs little more than its transaction. submit() runs as its owner: apps may not write all columns.
+-- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
 -- Longer lists are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: the most tokens of one job.';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
 
 CREATE OR REPLACE FUNCTION carillon.store(
     id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
@@ -32,11 +32,11 @@ END
 $$;
 COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 
--- Stores one job, or as many as the tokens need, and returns the id of the first. Null: there are no tokens, or another message
--- holds the dedupe_key.
+-- Stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
+-- message holds the dedupe_key.
 --
--- enqueue and broadcast share it, and their refusals are raised only here: the error has one line of context without a list of
--- forty types.
+-- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
+-- list of forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -65,8 +65,8 @@ BEGIN
         refusal := carillon.check_kind(kind);
     ELSIF everyone THEN
         wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        -- One snapshot, read along an index in parts, so that a part costs the same however many tokens there are: the primary
-        -- key for devices, one of their own for others. The planner expects no row of (expires_at > now()) IS NOT FALSE.
+        -- One snapshot, read in parts along an index, so that each part costs the same however many tokens there are: the primary
+        -- key for devices, tokens_by_kind for other kinds. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
         IF wanted = 'device' THEN
             OPEN parts FOR WITH RECURSIVE part AS (
                 SELECT NULL::text[] AS tokens, '' AS last
@@ -125,7 +125,7 @@ BEGIN
     ELSIF clean IS NULL AND part IS NULL THEN
         RETURN NULL;
     END IF;
-    -- A single push of the app does not wait behind a list of thousands.
+    -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
     IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
@@ -159,7 +159,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH parts INTO part, part_payloads;
     END IF;
-    -- store() would copy them for each part: millions of tokens, thousands of times.
+    -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;

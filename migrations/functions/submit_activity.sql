@@ -1,6 +1,6 @@
--- Live Activities: what starts, updates and ends them.
+-- Starts, updates and ends Live Activities.
 
--- Apple takes an object here, and no plain text.
+-- Apple takes an object here, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -35,7 +35,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: the alert of a Live Activity as JSON.';
+COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -85,9 +85,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.check_activity IS
-    'Internal: the refusal of an argument that belongs to a Live Activity; null: all are valid.';
+    'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
 
--- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+-- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -181,4 +181,4 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues what starts, updates or ends Live Activities.';
+COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';

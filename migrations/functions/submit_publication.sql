@@ -1,5 +1,5 @@
--- One job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that the
--- error has one line of context without a list of twenty types.
+-- Stores one job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that
+-- the error has one line of context, without a list of twenty types.
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -11,7 +11,7 @@ DECLARE
     alert carillon.activity_arguments;
     shown record;
     content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
-    -- Apple stores a message for eight hours at most.
+    -- Apple stores a message for at most eight hours.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
     size integer;
@@ -65,7 +65,7 @@ BEGIN
         m.extra := p.extra;
         m.stale_date := p.stale_date;
         m.relevance_score := p.relevance_score;
-        -- An update with an alert is urgent. Others have priority 5, which Apple does not count against the budget.
+        -- An update with an alert is urgent. Other updates have priority 5, which Apple does not count against the budget.
         m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
         m.expires_at := p.expires_at;
         m.run_at := p.run_at;
@@ -81,7 +81,7 @@ BEGIN
             WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
                 carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
             ELSE made.refusal END;
-        -- A worker replaces the timestamp 0 by the time of sending, for which the payload needs nine bytes more.
+        -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
         made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
             || substr(made.payload, 9);
         size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;

@@ -1,13 +1,13 @@
--- Taking over from dead workers, and quarantine.
+-- Take-over of dead workers, and quarantine.
 
--- 500 after the third, half as many after each further one, at least one.
+-- 500 after the third lost claim, half as many after each further one, but at least one.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 COMMENT ON FUNCTION carillon.quarantine_size IS
-    'Internal: how many pushes of jobs with this many lost claims may be in flight together.';
+    'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
 
--- `together` quarantined pushes were in flight, this job among them: so many that the next size is at most half of `together`. 12
--- means one death of a worker with this push alone, 13 means two.
+-- `together` is the number of quarantined pushes in flight, including this job's. The count rises far enough that the next size is
+-- at most half of `together`. A count of 12 means that one worker died with this push alone in flight; 13 means two.
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -17,19 +17,20 @@ LANGUAGE sql IMMUTABLE AS $$
             SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
-COMMENT ON FUNCTION carillon.count_death IS 'Internal: the lost claims of a job after another worker has died with it.';
+COMMENT ON FUNCTION carillon.count_death IS
+    'Internal: returns the number of lost claims of a job after another worker has died with it.';
 
--- Jobs with on_unknown 'fail' fail instead, because their outcome is unknown.
+-- Jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
--- A job that three workers died with is quarantined: each token becomes a job, and few are in flight together. When a worker dies
--- with some of them, at most half as many are in flight together the next time. Those that are settled are cleared. A job fails
--- as Poison when two workers died with it alone in flight.
+-- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
+-- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
+-- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
 CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := 3;
     poison CONSTANT smallint := 13;
-    -- Pushes that are quarantined from now on, and those that were before.
+    -- Pushes that enter quarantine now, and pushes that were in it before.
     fresh bigint;
     quarantined bigint;
     recovered CONSTANT bigint := cardinality(jobs);
@@ -57,7 +58,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
-    -- An app may have several jobs of one id: they are stored one after the other.
+    -- An app may have several jobs with the same id: they are stored one after the other.
     PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
@@ -65,10 +66,9 @@ BEGIN
     RETURN recovered;
 END
 $$;
-COMMENT ON FUNCTION carillon.recover IS
-    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 
--- A loose scan from worker to worker.
+-- A loose index scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (
@@ -79,13 +79,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     )
     SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
 $$;
-COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: the workers that hold claims and have no row of workers.';
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
 
--- The worker is dead if its heartbeat still has the count `beat`, judged by the monotonic clock of the caller. Its jobs return to
--- the queue, and those of any worker without a row of workers; without `beat` only the latter. Its holds go with it.
+-- A worker is dead if its heartbeat count still equals `beat` after the caller's monotonic clock has measured a lease. Its jobs
+-- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
+-- deleted.
 --
--- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a claim with
--- a message whose row of unfinished is locked: the next call finds it.
+-- Never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that contains a
+-- message whose row of unfinished is locked is left to the next call.
 CREATE OR REPLACE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
@@ -105,7 +106,7 @@ BEGIN
     IF beat IS NOT NULL THEN
         -- Waiting for a lock on the table would block heartbeats.
         LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
-        -- The beat is checked again under the row lock: a heartbeat that came first wins.
+        -- The beat is checked again under the row lock, in case a heartbeat came first.
         DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
             SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
             FOR UPDATE SKIP LOCKED));
@@ -156,4 +157,4 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from those without a row of workers.';
+COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';

@@ -1,5 +1,5 @@
--- Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late pushes stay within the
--- rate of their second. An unused turn is lost.
+-- Returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late pushes do not
+-- exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
     IF takes IS NULL THEN
         RETURN 0;
     END IF;
-    -- A crash may lose it: nothing is sent while the server starts.
+    -- A crash may lose the turn, which is harmless: nothing is sent while the server starts.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
     IF begins IS NULL THEN
@@ -20,7 +20,7 @@ BEGIN
         ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
     END IF;
     moment := clock_timestamp();
-    -- It is further ahead only after the clock was set back.
+    -- It is further ahead only if the clock was set back.
     IF begins < moment OR begins > moment + interval '1 minute' THEN
         begins := moment;
     ELSIF begins > moment + interval '1 second' THEN
@@ -31,4 +31,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.take_turn IS
-    'Internal: takes a turn for some pushes of an app, which are sent when it begins; returns the microseconds until then.';
+    'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';

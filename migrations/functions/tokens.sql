@@ -1,14 +1,14 @@
 -- Device tokens.
 
--- The one definition: pairs of hex digits, 512 at most.
+-- The only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
-COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
+COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 
--- Both ends of a long one, and the first character that is no hex digit.
+-- Shows both ends of a long text, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -17,7 +17,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
             ', which has ' || nullif(length(token), 0) || ' digits', '')
     FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
 $$;
-COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a text that is not a device token.';
 
 CREATE OR REPLACE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -42,15 +42,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.clean_tokens IS
-    'Internal: the tokens of one call: checked, in lower case, each once, in the given order, and with its place there.';
+    'Internal: returns the tokens of one call: checked, in lower case, each once, in the given order, and with their positions.';
 
--- The table of tokens, broadcast and register_token know no other kind.
+-- The table tokens, broadcast and register_token accept no other kinds.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
         'file_provider', 'push_to_talk', 'mdm']
 $$;
-COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: the kinds of tokens.';
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: returns the kinds of tokens.';
 
 CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -59,17 +59,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
     WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
 $$;
-COMMENT ON FUNCTION carillon.check_kind IS 'Internal: the error for an unknown kind of tokens.';
+COMMENT ON FUNCTION carillon.check_kind IS 'Internal: builds the error for an unknown kind of tokens.';
 
 -- Apple ends an activity after 8 hours, and removes it from the lock screen within 4 more. STABLE, as the addition is: PostgreSQL
--- calls an IMMUTABLE function around it for each row.
+-- would call an IMMUTABLE function for each row instead of inlining it.
 CREATE OR REPLACE FUNCTION carillon.usual_end(kind text, registered_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE kind WHEN 'live_activity' THEN registered_at OPERATOR(pg_catalog.+) interval '12 hours' END
 $$;
-COMMENT ON FUNCTION carillon.usual_end IS 'Internal: when a token that is registered without an end expires.';
+COMMENT ON FUNCTION carillon.usual_end IS 'Internal: returns when a token that is registered without an end expires.';
 
--- A later registration wins over feedback: its last_update is newer than the time that Apple gave.
+-- A registration overrides earlier feedback, because its last_update is later than Apple's time.
 CREATE OR REPLACE FUNCTION carillon.register_token(
     app text, token text, owner text DEFAULT NULL, kind text DEFAULT NULL, expires_at timestamptz DEFAULT NULL
 ) RETURNS void
@@ -105,11 +105,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.register_token IS
-    'Registers a token, or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
-    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours, and any other never.';
+    'Registers a token or renews its registration. Returns nothing. A null owner or kind keeps the present value; a new token '
+    'has the kind device. Without expires_at, a token of kind live_activity expires after 12 hours and any other never.';
 
--- A number is never below 0. Of a token that is not registered no number is kept: it counts from 0. Rows are locked in the order
--- of tokens, so that callers do not deadlock.
+-- A badge is never below 0. No badge is kept for a token that is not registered; it counts from 0. Rows are locked in the order of
+-- tokens, so that callers do not deadlock.
 CREATE OR REPLACE FUNCTION carillon.with_badges(app integer, tokens text[], step bigint, front text, rest text) RETURNS json[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -128,7 +128,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.with_badges IS
-    'Internal: adds to the badges of tokens, and returns a payload for each with its own number.';
+    'Internal: adds to the badges of tokens, and returns a payload with its own badge for each.';
 
 CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
 RETURNS bigint
@@ -167,8 +167,8 @@ COMMENT ON FUNCTION carillon.set_badge IS
     'Sets the number that badge_add adds to, for a device token or for all tokens of an owner. Sends nothing. Returns the '
     'number of registered tokens that were set.';
 
--- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like: thirty-two random bytes are
--- never all characters of base64.
+-- Apple's channel ids are base64 ending in =. A device token does not look like that: thirty-two random bytes are practically never
+-- all base64 characters.
 CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
@@ -176,4 +176,4 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
 $$;
 COMMENT ON FUNCTION carillon.token_text IS
-    'Returns a token as people read it: for what was published to a channel its id, otherwise the token itself.';
+    'Returns a token in readable form: the channel id if it stands for a channel, otherwise the token itself.';

@@ -1,4 +1,4 @@
--- Tables of the application from which feedback passes also delete.
+-- The application's tables from which feedback passes also delete.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
@@ -44,7 +44,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.unfit_to_watch IS
-    'Internal: why the feedback pass cannot delete from a table, as the refusal of an argument of watch_tokens; null: it can.';
+    'Internal: returns why the feedback pass cannot delete from a table, as a refusal of an argument of watch_tokens; null if '
+    'it can.';
 
 -- Runs before each deletion, because tables change.
 CREATE OR REPLACE FUNCTION carillon.check_watched(
@@ -86,7 +87,7 @@ BEGIN
 
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
-    -- Feedback that the table has missed is made up for with the new columns.
+    -- Feedback that the table has missed is applied with the new columns.
     INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
     VALUES (watching_app, watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column)
     ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
@@ -118,8 +119,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.watch_tokens IS
-    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
-    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
+    'Makes feedback passes delete dead tokens from one of your tables too, by the same rule as in tokens. The table''s owner '
+    'must grant carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
 
 CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -140,4 +141,4 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from a table of yours.';
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from one of your tables.';

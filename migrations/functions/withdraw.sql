@@ -1,4 +1,4 @@
--- What is left of a job keeps its id, and becomes a part of the message of that id. The caller has locked the claim's row and
+-- What is left of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's row and
 -- read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
@@ -15,7 +15,8 @@ BEGIN
         SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
             SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
             FROM (
-                -- Upper and lower case are the same token, as when a claim is read. A join would compare each with each.
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare every token with every
+                -- other.
                 SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
                     NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
                 FROM (
@@ -43,7 +44,7 @@ BEGIN
     INTO rest, ended, later, waits FROM made m;
     rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
 
-    -- Messages that are in several pieces from now on.
+    -- Messages that are now divided into several jobs.
     begun := ARRAY(
         SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
             created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
@@ -59,11 +60,11 @@ BEGIN
     IF pg_catalog.cardinality(ended) > 0 THEN
         PERFORM carillon.end_cancelled(app, ended);
     END IF;
-    -- Promotion finds those that are cancelled meanwhile.
+    -- promote() finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN
         PERFORM carillon.return_jobs(app, later, waits);
     END IF;
 END
 $$;
 COMMENT ON FUNCTION carillon.withdraw IS
-    'Internal: takes pushes out of a claim: those without a wait have ended as superseded, the others are sent later.';
+    'Internal: withdraws pushes from a claim: those without a wait have ended as superseded, the others are sent later.';

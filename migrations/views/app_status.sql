@@ -1,4 +1,4 @@
--- A row for each app. The last minute is the running one and the one before.
+-- One row for each app. The last minute means the current minute and the previous one.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     carillon.queue_depth(a.id) AS depth,
@@ -22,7 +22,7 @@ LEFT JOIN LATERAL (
     SELECT sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
         sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
         sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
-        -- Of the newest, by the index: there may be millions.
+        -- Only the latest failures, through the index: there may be millions.
         CASE WHEN sum(t.failed) > 0 THEN (
             SELECT latest.reason FROM (
                 SELECT f.reason FROM carillon.failures f
@@ -36,36 +36,36 @@ LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
 ) flying ON flying.app_id = a.id
 LEFT JOIN LATERAL (
-    -- The first of each lane, by the primary key.
+    -- The first job of each lane, through the primary key.
     SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
         SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
         ORDER BY m.id LIMIT 1) first
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.app_status.app IS 'its name';
-COMMENT ON COLUMN carillon.app_status.paused IS 'whether it is paused: nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.app IS 'the name of the app';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether the app is paused: nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why the app is paused, if a reason was given';
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
-COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
-COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs in flight';
-COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
+COMMENT ON COLUMN carillon.app_status.depth IS 'the number of ready jobs, from queue_depth';
+COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
+COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the current and the previous minute';
-COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
+COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes that failed in the current and the previous minute';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
-    'pushes sent in the last hour, without the last second of a worker that was killed';
-COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
-COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
+    'pushes sent in the last hour; if a worker was killed, its last second is missing';
+COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';
+COMMENT ON COLUMN carillon.app_status.credential IS 'the name of the app''s credential';
 COMMENT ON COLUMN carillon.app_status.credential_status IS
-    'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
+    'ok, expiring, expired, invalid, rejected or missing; null if not checked yet';
 COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
-COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it was read';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS
+    'why the legacy feedback list could not be read; null if there was no error';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
-    'why it cannot send: connection, credential, provider_token, token_updates, setting or database';
-COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';
+    'why the app cannot send: connection, credential, provider_token, token_updates, setting or database';
+COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
-COMMENT ON COLUMN carillon.app_status.failure_reason IS
-    'the most frequent reason of the latest 100 failures of the last hour';
+COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';

@@ -1,13 +1,13 @@
--- Apps that cannot send. A worker removes its own holds. A hold of another worker is over when pushes of the app were
--- sent in a later minute.
+-- Apps that cannot send. A worker removes its own holds. Until it has, a hold no longer counts once pushes of the app were sent in
+-- a later minute.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (
     SELECT FROM carillon.push_counts t
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
-COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
+COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, with the reasons.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
-COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
+COMMENT ON COLUMN carillon.held_apps.reason IS 'the reason for the hold, as a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
-COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the app is tried again';
+COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when a worker tries the app again';

@@ -1,5 +1,5 @@
--- Every job that has not ended: ready, scheduled or in flight. For a retry, also when it is due and the outcome of the
--- attempt before; without a status there was no answer.
+-- Every job that has not ended: ready, scheduled or in flight. A retry also has the time when it is due and the outcome of the
+-- previous attempt; without a status, there was no answer.
 CREATE OR REPLACE VIEW carillon.pending AS
 SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
     m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
@@ -20,21 +20,21 @@ COMMENT ON VIEW carillon.pending IS 'Every job that has not ended: ready, schedu
 COMMENT ON COLUMN carillon.pending.state IS 'ready, scheduled or in flight';
 COMMENT ON COLUMN carillon.pending.id IS 'the id of the job';
 COMMENT ON COLUMN carillon.pending.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null: there is none';
+COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null if there is no such app';
 COMMENT ON COLUMN carillon.pending.lane IS '0 urgent, 1 normal, 2 bulk';
-COMMENT ON COLUMN carillon.pending.token_count IS 'how many of its pushes have not ended';
+COMMENT ON COLUMN carillon.pending.token_count IS 'the number of its pushes that have not ended';
 COMMENT ON COLUMN carillon.pending.push_type IS 'apns-push-type';
-COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null: none';
-COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
+COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null if not set';
+COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null means the topic of the app';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'of a retry or a part: the job that it comes from';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message''s id, if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.pending.attempt IS 'the number of the attempt that it waits for or that is in flight';
+COMMENT ON COLUMN carillon.pending.origin IS 'for a retry or a part: the id of the job that it comes from';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
-COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
-COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
+COMMENT ON COLUMN carillon.pending.expires_at IS 'the time after which it is not sent';
+COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has claimed it';
 COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
-COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: the status of the attempt before; null: no answer';
-COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: the reason of the attempt before';
+COMMENT ON COLUMN carillon.pending.last_status IS 'for a retry: the status of the previous attempt; null if there was no answer';
+COMMENT ON COLUMN carillon.pending.last_reason IS 'for a retry: the reason of the previous attempt';
