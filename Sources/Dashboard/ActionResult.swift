@@ -1,9 +1,9 @@
 import CarillonWeb
 
-/// What became of a request.
+/// The result of a form.
 enum ActionResult {
     case page(any PageView)
-    /// Nothing was changed. A person sees what was typed, and can correct it.
+    /// Nothing was changed. The form shows what was entered, so that it can be corrected.
     case refused(any PageView, PageError)
     /// Something was changed, and this page shows it.
     case done(Link, Notice)

@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// The files that pages load. The program contains them.
+/// The files that pages load, contained in the program.
 enum Assets {
     static let style = StaticFile(
         "dashboard.css",

@@ -4,7 +4,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The pages of one database as routes: who may ask, what is read or changed, and the answer as a page or as JSON.
+/// The routes of the pages of one database: they check access, read or change something, and respond with HTML or JSON.
 struct Dashboard: Sendable {
     private typealias Reading = @Sendable (Request, Viewer) async throws -> any PageView
     private struct Page: Sendable {
@@ -84,7 +84,7 @@ struct Dashboard: Sendable {
         ]
     }
 
-    /// What it writes leads to pages of this database.
+    /// A route whose links lead to pages of this database.
     private func route(_ method: CarillonWeb.Method, _ path: String, _ handler: @escaping Route.Handler) -> Route {
         Route(method, place.path(path)) { request in
             await Link.$base.withValue(place.base) { await handler(request) }
@@ -100,7 +100,7 @@ struct Dashboard: Sendable {
         }
     }
 
-    /// The page of an address, for one who keeps it open; nil: the viewer may not read it, or there is none.
+    /// The page at an address, for a browser that keeps it open; nil if the viewer may not read it or it does not exist.
     func look(_ request: Request) async -> LivePage? {
         guard let viewer = access.viewer(of: request) else { return nil }
         return await Link.$base.withValue(place.base) {
@@ -120,7 +120,8 @@ struct Dashboard: Sendable {
         }
     }
 
-    /// A form that changes something. Another site cannot send it, since it does not know the viewer's form token.
+    /// The route of a form that changes something. Another site cannot send the form, because it does not know the viewer's form
+    /// token.
     private func action(_ path: String, _ change: @escaping Changing) -> Route {
         route(.post, path) { request in
             guard let viewer = access.viewer(of: request) else {

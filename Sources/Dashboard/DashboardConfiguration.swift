@@ -4,7 +4,7 @@ package import CarillonIO
 package struct DashboardConfiguration: Sendable {
     package typealias Observer = @Sendable (DashboardEvent) -> Void
 
-    /// Of the program.
+    /// The version of the program.
     let version: String
     let access: WebAccess
     let loop: EventLoop

@@ -2,12 +2,13 @@ package import CarillonPostgres
 import CarillonText
 package import CarillonWeb
 
-/// One address for the dashboards of one database or several.
+/// Serves the dashboards of one or several databases on one address.
 package struct DashboardServer: Sendable {
     private let dashboards: [Dashboard]
     private let configuration: DashboardConfiguration
 
-    /// - Parameter databases: where each is, as its address is named after, and as it is read again for each connection.
+    /// - Parameter databases: the connection string of each, from which its address is named, and its source, which is read again
+    /// for each connection.
     package init(_ databases: [(text: String, source: DatabaseSource)], _ configuration: DashboardConfiguration) {
         dashboards = zip(DatabasePlace.of(databases.map(\.text)), databases).map { place, database in
             Dashboard(place, database.source, configuration)
@@ -45,7 +46,7 @@ package struct DashboardServer: Sendable {
         return refusal
     }
 
-    /// For a person who has typed an address, a page that leads to others. It sets no cookie: a browser asks for icons by itself.
+    /// Responds to a person with a page with links to others. Sets no cookie, because browsers also request icons by themselves.
     private func answer(to request: Request, refused refusal: Refusal) -> Response {
         guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
             access.refusal(of: request) == nil, var viewer = access.viewer(of: request)

@@ -1,7 +1,7 @@
 import CarillonText
 import CarillonWeb
 
-/// The fields of a form that was sent.
+/// The fields of a submitted form.
 struct Form: Sendable {
     private static let type = "application/x-www-form-urlencoded"
 
@@ -16,12 +16,12 @@ struct Form: Sendable {
         self.fields = fields
     }
 
-    /// As it was typed; nil: it was not sent, or is empty.
+    /// The text as it was entered; nil if the field is missing or empty.
     func whole(_ name: String) -> String? {
         fields.first { $0.name == name }.flatMap { $0.value.isEmpty ? nil : $0.value }
     }
 
-    /// Without blanks at both ends; nil: nothing is left.
+    /// The text without spaces at both ends; nil if nothing is left.
     subscript(name: String) -> String? {
         guard let value = whole(name)?.trimmed, !value.isEmpty else { return nil }
         return value
@@ -29,7 +29,7 @@ struct Form: Sendable {
 
     func isOn(_ name: String) -> Bool { whole(name) != nil }
 
-    /// Nil: it was left empty.
+    /// The number in a field; nil if the field is empty.
     func number(_ name: String, called label: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let text = self[name] else { return nil }
         guard let number = Int64(text), range.contains(number) else {

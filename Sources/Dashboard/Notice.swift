@@ -2,8 +2,8 @@ import CarillonTLS
 import CarillonText
 import CarillonWeb
 
-/// What a change did, shown once on the page that follows. It is in the address of that page, with a seal that only this
-/// server makes, for one viewer: a link that others send shows nothing.
+/// The result of a change, shown once on the page that follows. It is part of that page's address, with a seal that only this
+/// server can make for this viewer, so a forged link shows nothing.
 struct Notice: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case paused, resumed, limited, unchanged, cancelled, requeued, dismissed, sent
@@ -24,7 +24,7 @@ struct Notice: Sendable {
         self.count = count
     }
 
-    /// Nil: there is none, or it was not made for this viewer.
+    /// Nil if there is no notice or it was not made for this viewer.
     init?(_ request: Request, sealing: Sealing) {
         guard let kind = request.parameter(Self.parameter).flatMap(Kind.init) else { return nil }
         self.init(kind, count: request.parameter(Self.countParameter).flatMap(Int64.init))

@@ -1,4 +1,4 @@
-/// Why there is no page, when the database is not the cause.
+/// Why a page cannot be shown for a reason other than the database.
 struct PageError: Error {
     let status: Int
     let sentence: String

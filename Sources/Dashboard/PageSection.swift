@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// The navigation, in its order.
+/// The sections of the navigation, in order.
 enum PageSection: String, CaseIterable, Sendable {
     case overview = "Overview"
     case apps = "Apps"

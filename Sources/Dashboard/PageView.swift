@@ -1,16 +1,16 @@
 import CarillonText
 import CarillonWeb
 
-/// What a page shows: filled by a query, and written as HTML or as JSON without any further look at the database.
+/// The content of a page: filled by a query, then written as HTML or JSON without further queries.
 protocol PageView: JSONConvertible, Sendable {
     var title: String { get }
-    /// The section of the navigation that it belongs to.
+    /// The section of the navigation to which the page belongs.
     var section: PageSection { get }
-    /// How often the page looks again while it is seen, in seconds; nil: not by itself.
+    /// How often an open page is refreshed, in seconds; nil if never.
     var refreshInterval: Int? { get }
-    /// What everybody sees.
+    /// The content for every viewer.
     @HTMLBuilder var content: HTML { get }
-    /// The same, with the forms of those who may change something.
+    /// The content with the forms that the viewer may use.
     @HTMLBuilder func content(for viewer: Viewer) -> HTML
 }
 

@@ -1,7 +1,7 @@
 import CarillonText
 import CarillonWeb
 
-/// Why a request was refused, for programs (RFC 9457).
+/// Tells a program why its request was refused (RFC 9457).
 struct ProblemDocument: Sendable, JSONConvertible {
     let status: Int
     let detail: String
@@ -30,7 +30,7 @@ struct ProblemDocument: Sendable, JSONConvertible {
         Response(text: json.text + "\n", status: status, contentType: "application/problem+json")
     }
 
-    /// For a program a document, for a person text.
+    /// The refusal: a problem document for a program, plain text for a person.
     static func refusal(of request: Request, _ status: Int, _ detail: String) -> Response {
         request.isOfProgram
             ? ProblemDocument(status: status, detail: detail).response : Response(text: detail + "\n", status: status)
@@ -43,7 +43,7 @@ struct ProblemDocument: Sendable, JSONConvertible {
 }
 
 extension Request {
-    /// Whether a program sent it, by what it takes or what it brings.
+    /// Whether a program sent the request, judged by its Accept and Content-Type headers.
     var isOfProgram: Bool {
         wantsJSON || header("Content-Type")?.lowercased().hasPrefix("application/json") ?? false
     }

@@ -1,8 +1,8 @@
 import CarillonPostgres
 
-/// The database of the dashboard: what pages read, and what people change.
+/// The database of the dashboard: pages read it, and people change it.
 struct WebDatabase: StatementRunner {
-    /// A statement waits for earlier ones as long as it may run. A browser gives a page up after ten seconds.
+    /// A statement may wait for earlier ones as long as it may run. A browser gives up on a page after ten seconds.
     private static let reading = ServiceDatabase.Group(
         name: "reading",
         connections: 3,

@@ -1,7 +1,7 @@
-/// Who sees what is about persons: whole device tokens, and what messages say.
+/// Who may see personal data: whole device tokens, and the content of messages.
 package enum ContentRight: String, CaseIterable, Sendable {
     case nobody
-    /// Those who may change something.
+    /// Viewers who may change something.
     case operators
     /// Everybody who may read.
     case readers

@@ -1,7 +1,7 @@
 import CarillonText
 import CarillonWeb
 
-/// Giving the password, and ending a session.
+/// The routes for logging in and out.
 struct LoginRoutes: Sendable {
     let access: WebAccess
     let observer: DashboardConfiguration.Observer

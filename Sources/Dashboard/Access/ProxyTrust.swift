@@ -1,18 +1,18 @@
 import CarillonWeb
 import Glibc
 
-/// A proxy that knows who its users are, and names each in a header.
+/// A proxy that authenticates its users and names each one in a header.
 package struct ProxyTrust: Sendable {
-    /// Everybody.
+    /// Stands for every user.
     static let anybody = "*"
 
-    /// The addresses that requests of the proxy come from.
+    /// The addresses that the proxy's requests come from.
     let addresses: Set<String>
     let header: String
-    /// The users that may change something.
+    /// The users who may change something.
     let operators: Set<String>
-    /// The names that its clients ask for. A page that reached the proxy's machine by another name could send the header
-    /// itself. Without any, which is for a proxy on another machine, every name is answered.
+    /// The host names that the proxy's clients use. A page that reached the machine under another name could forge the header. If
+    /// empty, which is for a proxy on another machine, every name is accepted.
     let hosts: Set<String>
 
     package init(addresses: Set<String>, header: String, operators: Set<String>, hosts: Set<String> = []) {
@@ -22,7 +22,7 @@ package struct ProxyTrust: Sendable {
         self.hosts = hosts
     }
 
-    /// A numeric address as the server writes that of a client; nil: it is none.
+    /// A numeric address, written as the server writes the address of a client; nil if the text is not an address.
     package static func address(_ text: String) -> String? {
         var bytes = in6_addr()
         var written = [CChar](repeating: 0, count: 64)
@@ -30,7 +30,7 @@ package struct ProxyTrust: Sendable {
             inet_ntop(family, &bytes, &written, socklen_t(written.count)) != nil
         else { return nil }
         let address = String(decoding: written.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // An IPv4 address that comes over an IPv6 socket is written as IPv4.
+        // An IPv4 address of an IPv6 socket is written as IPv4.
         let mapped = "::ffff:"
         return address.hasPrefix(mapped) && address.contains(".") ? String(address.dropFirst(mapped.count)) : address
     }
@@ -41,14 +41,15 @@ package struct ProxyTrust: Sendable {
         hosts.isEmpty || host.map { hosts.contains(HostName.of($0)) } ?? false
     }
 
-    /// Whether a page of the dashboard sent the request. Some proxies leave out the port of the name that they pass on, so it is
-    /// not compared where the names are known.
+    /// Whether a page of the dashboard sent the request. Some proxies drop the port from the name that they pass on, so the port is
+    /// not compared if the names are known.
     func isOwn(_ origin: String, of request: Request) -> Bool {
         guard hosts.isEmpty else { return HostName.of(origin: origin).map(hosts.contains) ?? false }
         return ["Host", "X-Forwarded-Host"].contains { HostName.isOrigin(origin, of: request.header($0)) }
     }
 
-    /// Nil: the proxy names nobody. A proxy that adds its header to one of the client leaves both, so of two neither is believed.
+    /// The user that the proxy names; nil if it names none. A proxy that adds its header to one sent by the client leaves two, so
+    /// if there are two, neither is trusted.
     func user(of request: Request) -> String? {
         guard !request.hasSeveral(header), let name = request.header(header), !name.isEmpty, name.utf8.count <= 255
         else {

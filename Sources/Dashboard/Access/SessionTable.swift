@@ -1,13 +1,13 @@
 import CarillonIO
 import CarillonTLS
 
-/// The browsers that have given a password. Only digests of the session ids are kept.
+/// The browsers that have logged in. Only digests of the session ids are kept.
 struct SessionTable: Sendable {
     static let lifetime = Duration.seconds(12 * 3_600)
     static let limit = 1_000
 
     struct Session: Sendable {
-        /// As the person said.
+        /// The name that the person entered.
         let name: String?
         let mayChange: Bool
         fileprivate let end: MonotonicInstant
@@ -15,8 +15,8 @@ struct SessionTable: Sendable {
 
     private var sessions: [[UInt8]: Session] = [:]
 
-    /// Adds a session, and forgets those that have ended. If there are too many, the one that ends first is forgotten: one with
-    /// the same right, so that readers never log out those who may change something.
+    /// Adds a session and removes those that have ended. If there are too many, removes the one that ends first among those with
+    /// the same right, so that readers cannot log out operators.
     mutating func add(_ id: String, name: String? = nil, mayChange: Bool = false, at now: MonotonicInstant) {
         sessions = sessions.filter { $0.value.end > now }
         if sessions.count >= Self.limit {

@@ -1,18 +1,18 @@
-/// Who asks, and what they may do.
+/// Who sent a request, and what they may do.
 struct Viewer: Sendable {
-    /// As the trusted proxy says, or as the person said at the login; nil: not known.
+    /// The name from the trusted proxy or from the login; nil if unknown.
     let name: String?
     let mayChange: Bool
-    /// Whole device tokens, and what messages say.
+    /// Whether the viewer may see whole device tokens and the content of messages.
     let seesContents: Bool
-    /// How one who may only read gets the right to change something.
+    /// How a viewer who may only read can get the right to change something.
     let wayToChange: String
-    /// What each form of the viewer carries, and no other site knows.
+    /// A token that each of the viewer's forms contains and that no other site knows.
     let formToken: String
-    /// The value of a cookie to set, with which the form token goes.
+    /// The value of a cookie to set, on which the form token depends.
     var newCookie: String?
     var hasSession = false
-    /// Whether there is a password to give.
+    /// Whether the viewer could log in with a password.
     var canLogIn = false
 
     var tokens: TokenDisplay { TokenDisplay(isWhole: seesContents) }

@@ -1,7 +1,7 @@
 import CarillonWeb
 
 extension WebAccess {
-    /// The answer to a request of nobody who may read.
+    /// The response to a request that may not read anything.
     func challenge(_ request: Request) -> Response {
         if let reason = reasonAgainstLogin(of: request) {
             return ProblemDocument.refusal(of: request, 403, reason)
@@ -10,7 +10,7 @@ extension WebAccess {
             let hint = "POST the password to /login, and send the cookie."
             return ProblemDocument(status: 401, detail: "Log in first.", hint: hint).response
         }
-        // The address of a form is not always that of a page.
+        // The address that a form is sent to is not always the address of a page.
         let link = request.method == "POST" ? Link.top() : Link(of: request) ?? Link.top()
         return Response.redirect(to: Link.top("login", query: ["next": link.text]))
     }

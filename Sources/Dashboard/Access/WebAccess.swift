@@ -7,12 +7,13 @@ import Synchronization
 /// Who may read the dashboard, and who may change something.
 package final class WebAccess: Sendable {
     package struct Rules: Sendable {
-        /// Lets a browser read; nil: whoever is on this machine may, if only this machine reaches the dashboard.
+        /// The password for reading; nil if everybody on this machine may read, provided that only this machine can reach the
+        /// dashboard.
         let password: DerivedPassword?
-        /// Lets a browser change something, too.
+        /// The password for reading and changing.
         let operatorPassword: DerivedPassword?
         let isOpenToOthers: Bool
-        /// Whoever is on this machine may change something.
+        /// Whether everybody on this machine may change something.
         let letsMachineChange: Bool
         let contents: ContentRight
         let proxy: ProxyTrust?
@@ -34,7 +35,7 @@ package final class WebAccess: Sendable {
         }
 
         var takesPassword: Bool { password != nil || operatorPassword != nil }
-        /// Without a session nothing is read.
+        /// Whether reading requires a session.
         var needsSession: Bool { password != nil || isOpenToOthers }
     }
 
@@ -55,20 +56,20 @@ package final class WebAccess: Sendable {
 
     private let rules: Rules
     private let state = Mutex(State())
-    /// Form tokens are made with it, so they end with this run.
+    /// The key of form tokens, which are therefore valid only in this run.
     private let secret = SystemRandom.bytes(32)
 
     package init(_ rules: Rules) { self.rules = rules }
 
     var takesPassword: Bool { rules.takesPassword }
 
-    /// Why a request is refused by its headers, whatever it asks for.
+    /// The refusal of a request because of its headers, whatever it asks for.
     func refusal(of request: Request) -> Response? {
         reason(against: request).map { ProblemDocument.refusal(of: request, 403, $0) }
     }
 
-    /// A page of another site can make a browser send requests to an address that the browser reaches, under a name that the
-    /// site's owner has pointed at that address. Such a request has that name, and whatever headers the page gives it.
+    /// Prevents DNS rebinding. A page of another site can make a browser send requests to this server under a host name that the
+    /// site's owner has pointed at its address. Such a request carries that name, and any headers that the page chooses.
     private func reason(against request: Request) -> String? {
         let proxy = rules.proxy.flatMap { $0.isProxy(request) ? $0 : nil }
         let host = request.header("Host")
@@ -92,7 +93,7 @@ package final class WebAccess: Sendable {
         return isOwn ? nil : "Forms of other sites are refused."
     }
 
-    /// Nil: nothing may be read.
+    /// The viewer who sent the request; nil if they may not read.
     func viewer(of request: Request) -> Viewer? {
         if let proxy = rules.proxy, proxy.isProxy(request) {
             guard let user = proxy.user(of: request) else { return nil }
@@ -117,7 +118,7 @@ package final class WebAccess: Sendable {
         return viewer
     }
 
-    /// Why no password lets this request in; nil: one does.
+    /// Why no password admits this request; nil if one does.
     func reasonAgainstLogin(of request: Request) -> String? {
         guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
         guard proxy.isProxy(request) else {
@@ -140,7 +141,7 @@ package final class WebAccess: Sendable {
         )
     }
 
-    /// How one who may only read gets the right to change something.
+    /// How a viewer who may only read can get the right to change something.
     private func remedy(for name: String?, isOfProxy: Bool) -> String {
         if isOfProxy, let name {
             return
@@ -157,10 +158,10 @@ package final class WebAccess: Sendable {
         Digest.areSame(Array((token ?? "").utf8), Array(viewer.formToken.utf8))
     }
 
-    /// Shows that this server wrote a text for this viewer.
+    /// A seal that shows that this server wrote the text for this viewer.
     func seal(_ text: String, for viewer: Viewer) -> String { digest("seal", viewer.formToken + ":" + text) }
 
-    /// - Parameter name: how the person wants to be named in the record of changes.
+    /// - Parameter name: the name under which the record of changes lists the person.
     func logIn(with candidate: String, name: String? = nil, at now: MonotonicInstant = .now) -> LogIn {
         guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: now) }) else { return .tooMany }
         let mayChange = rules.operatorPassword?.matches(candidate) ?? false
@@ -180,7 +181,7 @@ package final class WebAccess: Sendable {
 
     // MARK: Cookies and tokens
 
-    /// The value of `Set-Cookie`; without an id it removes the cookie.
+    /// The value of `Set-Cookie`. If `id` is nil, it removes the cookie.
     static func cookie(_ id: String?, for request: Request) -> String {
         "\(sessionCookie)=\(id ?? "")"
             + attributes(
@@ -194,14 +195,14 @@ package final class WebAccess: Sendable {
     }
 
     private static func attributes(for request: Request, seconds: Int64) -> String {
-        // A proxy that speaks TLS says so.
+        // A proxy that terminates TLS sets this header.
         let isSecure = request.header("X-Forwarded-Proto")?.lowercased() == "https"
         return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 
     private static func randomID() -> String { SystemRandom.bytes(32).hexadecimal }
 
-    /// Only this run can make it. Two digests, so that a longer text has none that can be computed from this one's.
+    /// A digest that only this run can compute. Hashed twice, which prevents length extension.
     private func digest(_ kind: String, _ text: String) -> String {
         let inner = Digest.sha256((secret + Array("\(kind):\(text)".utf8)).span.bytes)
         return Digest.sha256((secret + inner).span.bytes).hexadecimal

@@ -11,7 +11,7 @@ struct AppAction {
         "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, actor => $5)"
     )
 
-    /// The function keeps as many.
+    /// The function keeps at most this many characters.
     static let reasonLength = 1_000
 
     let database: WebDatabase

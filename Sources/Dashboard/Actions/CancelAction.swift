@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Cancels what is left of a message or broadcast.
+/// Cancels the rest of a message or broadcast.
 struct CancelAction {
     private static let cancel = Statement("web_cancel", "SELECT carillon.cancel_message($1, app => $2, actor => $3)")
 
@@ -16,15 +16,15 @@ struct CancelAction {
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the message.") }
         let query = MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), id: id, app: app)
         let link = Link("messages", String(id), query: ["app": app])
-        // It may have ended since the person was asked: then nothing is recorded as cancelled. One that this look does not find, a
-        // retry behind a long queue, may wait none the less.
+        // It may have ended since the confirmation page: then no cancel is recorded. A message that is not found here, such as a
+        // retry behind a long queue, may still be waiting.
         let known = try await query.messagesIfAny()
         if !known.isEmpty, known.allSatisfy({ $0.waiting == 0 }) { return .done(link, Notice(.cancelled, count: 0)) }
         do {
             let jobs = try await database.change(Self.cancel, Parameters(id, app, viewer.name)) { rows in
                 try rows.int64(0, 0)
             }
-            if jobs == 0, known.isEmpty { _ = try await query.messages() }  // which says that there is none
+            if jobs == 0, known.isEmpty { _ = try await query.messages() }  // throws the error for an unknown message
             return .done(link, Notice(.cancelled, count: jobs))
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
             throw PageError.notFound("There is no app \(app).", hint: error.hint?.asSentence)

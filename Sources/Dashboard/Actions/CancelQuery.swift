@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// What would be cancelled, so that a person can confirm it.
+/// Reads what would be cancelled, for the confirmation page.
 struct CancelQuery {
     private let query: MessageQuery
 

@@ -4,10 +4,11 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Does it in steps, each a transaction that looks at a bounded number of failures, for as long as a person waits.
+/// Requeues or dismisses failures in steps. Each step is a transaction that looks at a limited number of failures; steps are
+/// repeated for as long as a person can be expected to wait.
 struct FailureAction {
     private static let longestRun = Duration.seconds(4)
-    /// The form brings back what was done. More than this is not ours, and could overflow.
+    /// The form returns the number done so far. A larger number was not written by this server, and could overflow.
     private static let mostSoFar: Int64 = 1_000_000_000_000
     private static let requeue = Statement(
         "web_requeue",

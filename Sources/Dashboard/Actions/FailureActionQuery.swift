@@ -4,7 +4,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Counts what would be done, so that a person can confirm it.
+/// Counts the failures that would be affected, for the confirmation page.
 struct FailureActionQuery {
     private static let count = Statement(
         "web_count_failures",
@@ -53,7 +53,7 @@ struct FailureActionQuery {
             selection.includesUnknown
         )
         do {
-            // It reads only, but with the rights of an operator.
+            // Only reads, but needs the rights of an operator.
             let found = try await database.change(Self.count, parameters) { rows in
                 FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
             }

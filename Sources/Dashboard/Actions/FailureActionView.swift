@@ -2,16 +2,16 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Asks before many failures are requeued or dismissed, and where it takes long, before each further part.
+/// Asks for confirmation before many failures are requeued or dismissed, and again before each further part if it takes long.
 struct FailureActionView: PageView {
     struct Found: Sendable {
         let pushes: Int64
-        /// There are no more than were looked at.
+        /// Whether all failures were looked at.
         let isAll: Bool
     }
 
     let selection: FailureSelection
-    /// Nil: some were done already, and the rest is not counted.
+    /// Nil if some were already done: the rest is not counted.
     let found: Found?
     let soFar: Int64
 

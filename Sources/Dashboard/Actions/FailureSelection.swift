@@ -4,7 +4,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Something that is done with many failures of an app, between two times.
+/// An action on the failures of an app between two times.
 struct FailureSelection: Sendable {
     enum Deed: String, Sendable {
         case requeue, dismiss
@@ -17,7 +17,7 @@ struct FailureSelection: Sendable {
     let app: String
     let reason: String?
     let includesUnknown: Bool
-    /// Microseconds since 1970; the first is not part of it.
+    /// Microseconds since 1970, exclusive.
     var after: Int64
     let until: Int64
 

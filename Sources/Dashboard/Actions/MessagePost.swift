@@ -4,10 +4,10 @@ import CarillonTLS
 import CarillonText
 import CarillonWeb
 
-/// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is done once, however
+/// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is enqueued once, however
 /// often it is sent.
 struct MessagePost: Sendable {
-    /// About 3,000 tokens.
+    /// Enough for about 3,000 tokens.
     static let bodyBytes = 256 * 1024
     private static let keyBytes = 255
 
@@ -69,7 +69,8 @@ struct MessagePost: Sendable {
                 detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
             )
         }
-        // PostgreSQL may log the parameters of a statement. A request with the digest instead of the token is refused.
+        // PostgreSQL may log the parameters of a statement, so it gets the digest of the token. A logged digest is useless: a
+        // request that sends it as its token is refused.
         let digest = Digest.sha256(Array(token.utf8).span.bytes).hexadecimal
         return try await database.change(Self.statement, Parameters(digest, body, key)) { rows in
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
@@ -109,7 +110,7 @@ struct MessagePost: Sendable {
             if [SQLState.badValue, SQLState.tooLarge].contains(state) {
                 return Problem(status: 400, detail: detail, hint: hint)
             }
-            // Members are checked one by one, so what remains is the text of the body itself.
+            // Members are checked one by one, so only the JSON text of the body itself can be at fault.
             if state.hasPrefix("22") || state == SQLState.tooDeep {
                 return Problem(
                     status: 400,

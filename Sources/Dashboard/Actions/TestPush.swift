@@ -3,7 +3,7 @@ import CarillonPostgres
 import CarillonText
 import CarillonWeb
 
-/// A test push as it was typed.
+/// The fields of the form for a test push.
 struct TestPush: Sendable {
     var app: String?
     var token: String?
@@ -14,9 +14,9 @@ struct TestPush: Sendable {
     var pushType: String?
     var priority: String?
     var collapseID: String?
-    /// The whole payload, in place of its parts.
+    /// The whole payload, instead of the fields above.
     var payload: String?
-    /// A form that is sent twice has one key, and enqueues once.
+    /// A form that is sent twice has the same key, and enqueues once.
     var key: String?
 
     init(_ form: Form) {

@@ -3,7 +3,7 @@ import CarillonPostgres
 import CarillonText
 import CarillonWeb
 
-/// Shows a test push as it would go out, or enqueues it.
+/// Previews a test push, or enqueues it.
 struct TestPushAction {
     private static let preview = Statement(
         "web_preview",

@@ -5,7 +5,7 @@ import CarillonTLS
 import CarillonText
 import CarillonWeb
 
-/// The form of a test push, and what it would send.
+/// The form for a test push, and a preview of what would be sent.
 struct TestPushView: PageView {
     struct Preview: Record {
         let payload: String
@@ -21,7 +21,7 @@ struct TestPushView: PageView {
     let apps: [String]
     var preview: Preview?
     var complaint: String?
-    /// Made anew for each page, since what was typed may be another push.
+    /// New for each page, because the form may be changed into another push.
     private let key = "test-push-" + SystemRandom.bytes(16).hexadecimal
 
     init(push: TestPush, apps: [String], preview: Preview? = nil, complaint: String? = nil) {

@@ -1,28 +1,29 @@
 import CarillonPostgres
 import CarillonWeb
 
-/// Where a page belongs, on a server for one database or several.
+/// Where the pages of a database are, on a server for one database or several.
 enum DatabasePlace: Sendable, Equatable {
-    /// The only database: its pages begin at the top.
+    /// The only database: its pages are at the root.
     case only
-    /// The list of several.
+    /// The list of several databases.
     case list
-    /// One of several, by its name.
+    /// One of several databases, by its name.
     case one(String)
 
-    /// The names of databases, which depend on nothing but where each is. A slash would be refused by some proxies.
+    /// The names of databases, which depend only on their connection strings. They contain no slash, which some proxies would
+    /// refuse.
     ///
-    /// - Parameter databases: their connection strings.
+    /// - Parameter databases: the connection strings.
     static func of(_ databases: [String]) -> [DatabasePlace] {
         guard databases.count > 1 else { return [.only] }
         let names = DatabaseLabel.of(databases).map { $0.replacing("/", with: ".") }
         return names.enumerated().map { place, name in
-            // Labels differ, but a host and a database may have dots of their own.
+            // Labels differ, but a host or database name may itself contain a dot.
             .one(names.count { $0 == name } > 1 ? "\(name)#\(place + 1)" : name)
         }
     }
 
-    /// Where its links begin.
+    /// The path at which its links begin.
     var base: [String] {
         switch self {
         case .only, .list: []
@@ -30,7 +31,7 @@ enum DatabasePlace: Sendable, Equatable {
         }
     }
 
-    /// The path of a route of it.
+    /// The path of one of its routes.
     func path(_ path: String) -> String {
         guard case .one(let name) = self else { return path }
         return Link.top("databases", name).text + (path == "/" ? "" : path)

@@ -2,7 +2,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The state of each of several databases, read at the same time.
+/// Reads the state of several databases concurrently.
 struct DatabasesQuery {
     let dashboards: [Dashboard]
     let request: Request

@@ -2,7 +2,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Several databases side by side.
+/// Shows several databases side by side.
 struct DatabasesView: PageView {
     struct State: Sendable, JSONConvertible {
         let name: String
@@ -11,7 +11,7 @@ struct DatabasesView: PageView {
         var link: Link { Link.top("databases", name) }
 
         var json: JSONValue {
-            // The links of the overview lead to pages of this database.
+            // Makes links in the overview lead to pages of this database.
             Link.$base.withValue(DatabasePlace.one(name).base) {
                 ["database": name, "see": link.text, "error": overview.error, "overview": overview.overview]
             }

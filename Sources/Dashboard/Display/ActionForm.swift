@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// A form that changes something. It works without a script, and carries the token of its viewer.
+/// A form that changes something. It works without JavaScript, and contains the form token of its viewer.
 struct ActionForm {
     static func html(
         _ link: Link,
@@ -30,7 +30,7 @@ struct ActionForm {
         HTML(.input, Attribute(.type, "hidden"), Attribute(.name, name), Attribute(.value, value))
     }
 
-    /// A field with its label.
+    /// An input with its label.
     static func field(
         _ label: String,
         _ name: String,

@@ -2,7 +2,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Bars of pushes over time, as SVG: what was sent, and on top of it what failed or expired.
+/// A bar chart of pushes over time, as SVG: sent pushes, with failed and expired ones on top.
 struct ActivityChart {
     private static let (barWidth, height) = (10, 100)
 
@@ -79,7 +79,7 @@ struct ActivityChart {
         )
     }
 
-    /// Anything that happened is seen.
+    /// Any count above zero is visible.
     private func scaled(_ count: Int64) -> Int {
         count == 0 ? 0 : max(2, Int(Double(count) / Double(peak) * Double(Self.height - 4)))
     }

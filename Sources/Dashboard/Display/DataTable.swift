@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// A table with a header for each column, which scrolls by itself in a narrow window.
+/// A table with a heading for each column. It scrolls separately in a narrow window.
 struct DataTable<Row> {
     struct Column {
         let title: String

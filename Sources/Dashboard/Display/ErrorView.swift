@@ -2,15 +2,15 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Why there is nothing to show.
+/// Explains why there is nothing to show.
 struct ErrorView: PageView {
     let status: Int
     let sentence: String
     let hint: String?
-    /// It may be over at the next look.
+    /// Whether the error may be over when the page is next loaded.
     let isPassing: Bool
 
-    /// - Parameter status: of the response.
+    /// - Parameter status: the status of the response.
     init(_ status: Int, sentence: String, hint: String?) {
         self.status = status
         self.sentence = sentence
@@ -20,7 +20,7 @@ struct ErrorView: PageView {
 
     init(_ error: PageError) { self.init(error.status, sentence: error.sentence, hint: error.hint) }
 
-    /// Messages of PostgreSQL and libpq may repeat a connection string.
+    /// Messages of PostgreSQL and libpq may contain a connection string.
     init(explaining error: Explanation, isReading: Bool = true) {
         let redactor = Redactor()
         status = 503

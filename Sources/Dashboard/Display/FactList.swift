@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// Names and values; those without a value are left out.
+/// A list of names and values, without those that have no value.
 struct FactList {
     private let facts: [(name: String, value: HTML)]
 

@@ -2,6 +2,6 @@ import CarillonSchema
 import CarillonWeb
 
 extension Moment {
-    /// In UTC; the script of the pages turns it into the viewer's zone.
+    /// The time in UTC, which the script of the pages converts to the viewer's time zone.
     var html: HTML { HTML(.time, Attribute(.datetime, text), Attribute(.title, text)) { readable } }
 }

@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// What surrounds every page: the head, the navigation and the foot.
+/// The frame of every page: head, navigation and footer.
 struct PageFrame {
     let view: any PageView
     let viewer: Viewer
@@ -45,7 +45,7 @@ struct PageFrame {
         }
     }
 
-    /// Of several databases, the one whose pages these are, and the way to the others.
+    /// The current database among several, with a link to the others.
     @HTMLBuilder private var databases: HTML {
         switch place {
         case .only: HTML.nothing
@@ -77,7 +77,7 @@ struct PageFrame {
         }
     }
 
-    /// What changes while a page is seen.
+    /// The content that changes while a page is open.
     @HTMLBuilder static func content(of view: any PageView, _ viewer: Viewer, notice: Notice?) -> HTML {
         HTML(.h1) { view.title }
         if let notice { notice.html }

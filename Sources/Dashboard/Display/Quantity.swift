@@ -1,8 +1,8 @@
 import CarillonText
 
-/// Numbers that can be read at a glance.
+/// Formats numbers so that they can be read at a glance.
 enum Quantity {
-    /// 950, 12.3k, 1.2M: for headlines and axes.
+    /// 950, 12.3k, 1.2M: for headings and axes.
     static func short(_ count: Int64) -> String {
         let magnitude = Double(count.magnitude)
         for (size, unit) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
@@ -17,14 +17,14 @@ enum Quantity {
         perSecond < 10 ? oneDigit(perSecond) : Int(perSecond.rounded()).grouped
     }
 
-    /// A count that was not continued beyond a bound.
+    /// A count that stopped at a limit.
     static func bounded(_ count: Int64, bound: Int64 = 1_000) -> String {
         count > bound ? "more than \(Int(bound).grouped)" : Int(count).grouped
     }
 
-    /// A count up to a bound, and an estimate beyond.
+    /// A count up to a limit, and an estimate beyond.
     static func estimated(_ count: Int64, bound: Int64) -> String {
-        // The bound and one more: it was counted so far, and the estimate was lower.
+        // One more than the limit: the count stopped there, and the estimate was lower.
         if count == bound + 1 { return bounded(count, bound: bound) }
         return (count > bound ? "about " : "") + short(count)
     }
@@ -40,7 +40,7 @@ enum Quantity {
         return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
     }
 
-    /// "25 ms", "2.5 s", "5 min", "2 h", which no line break parts.
+    /// "25 ms", "2.5 s", "5 min", "2 h", with a space that does not break.
     static func duration(_ seconds: Double) -> String {
         if seconds < 1 { return oneDigit(seconds * 1_000) + "\u{a0}ms" }
         if seconds < 60 { return oneDigit(seconds) + "\u{a0}s" }

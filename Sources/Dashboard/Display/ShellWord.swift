@@ -1,6 +1,6 @@
 /// A word of a command to paste into a shell.
 enum ShellWord {
-    /// As it is if a shell takes it as it is, otherwise in single quotes.
+    /// The word itself if a shell takes it literally, otherwise in single quotes.
     static func quote(_ word: String) -> String {
         let isPlain =
             !word.isEmpty

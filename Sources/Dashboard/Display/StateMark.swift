@@ -1,13 +1,13 @@
 import CarillonSchema
 import CarillonWeb
 
-/// A state as a word with a colour, never by colour alone.
+/// A state shown as a word with a colour, never by colour alone.
 enum StateMark: String, Sendable {
     case good, attention, bad, quiet
 
     func html(_ word: String) -> HTML { HTML(.span, .class("mark \(rawValue)")) { word } }
 
-    /// Of a message, as `message_status` names its states.
+    /// The mark of a message in a state of `message_status`.
     static func ofMessage(_ state: String) -> StateMark {
         switch state {
         case "sent": .good

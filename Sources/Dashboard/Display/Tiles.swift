@@ -1,6 +1,6 @@
 import CarillonWeb
 
-/// The few numbers at the top of a page.
+/// The key figures at the top of a page.
 struct Tiles {
     struct Tile {
         let name: String

@@ -2,14 +2,14 @@ import CarillonIO
 import CarillonWeb
 import Synchronization
 
-/// `GET /live?page=ADDRESS`: a page as server-sent events, whenever its content has changed.
+/// `GET /live?page=ADDRESS`: sends a page as a server-sent event whenever its content has changed.
 ///
-/// Few are served at once, so that they never use up the connections. Browsers without one look again by themselves.
+/// The number of feeds is limited, so that they never use up the connections. A browser without one reloads the page at intervals.
 final class LiveFeed: Sendable {
     static let limit = 32
-    /// A client that is gone is noticed when something is sent.
+    /// A disconnected client is noticed only when something is sent.
     private static let quiet = Duration.seconds(10)
-    /// The browser opens a new one then.
+    /// After this time the feed ends, and the browser opens a new one.
     private static let lifetime = Duration.seconds(15 * 60)
 
     typealias Look = @Sendable (Request) async -> LivePage?
@@ -18,7 +18,7 @@ final class LiveFeed: Sendable {
     private let look: Look
     private let open = Atomic(0)
 
-    /// - Parameter look: reads the page of an address; nil: the viewer may not, or there is no such page.
+    /// - Parameter look: reads the page at an address; returns nil if it does not exist or the viewer may not read it.
     init(loop: EventLoop, look: @escaping Look) {
         self.loop = loop
         self.look = look
@@ -43,7 +43,7 @@ final class LiveFeed: Sendable {
         }
         return Response(
             stream: ResponseStream { [self] stream in
-                // Counted from here on: a response may find its client gone, and is never read then.
+                // Counted here, because a response whose client has gone is never read.
                 if open.add(1, ordering: .relaxed).newValue <= Self.limit { await feed(stream, wanted) }
                 open.subtract(1, ordering: .relaxed)
             },

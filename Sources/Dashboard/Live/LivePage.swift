@@ -1,11 +1,11 @@
 import CarillonText
 import CarillonWeb
 
-/// A page as it is at one moment, for one who keeps it open.
+/// The state of a page at one moment, for a browser that keeps it open.
 struct LivePage: Sendable {
     let title: String
     let content: String
-    /// When it may have changed, in seconds; nil: it does not by itself.
+    /// The number of seconds after which it may have changed; nil if it does not change by itself.
     let refreshInterval: Int?
 
     init(_ view: any PageView, _ viewer: Viewer) {
@@ -14,7 +14,7 @@ struct LivePage: Sendable {
         refreshInterval = view.refreshInterval
     }
 
-    /// As a server-sent event.
+    /// The page as a server-sent event.
     var event: String {
         let data: JSONValue = ["title": title, "every": refreshInterval, "content": content]
         return "data: " + data.text + "\n\n"

@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-/// Pushes that ended within a minute, or within some minutes.
+/// Pushes that ended within one minute or several.
 struct ActivityBucket: Record {
     private static let minutes = statement(
         "web_minutes",
@@ -11,7 +11,7 @@ struct ActivityBucket: Record {
         WHERE t.app_id = a.id AND t.minute >= span.start
         """
     )
-    /// The sums, and what was not summed yet.
+    /// Reads the sums, and counts that are not summed yet.
     private static let sums = statement(
         "web_sums",
         """
@@ -24,9 +24,10 @@ struct ActivityBucket: Record {
         """
     )
 
-    /// $1: the name of one app, null: the first by name; $2: seconds back; $3: seconds of a bucket. The running one is the last.
+    /// $1: the name of an app, or null for the first app by name; $2: how many seconds to look back; $3: the length of a bucket in
+    /// seconds. The current bucket is the last.
     ///
-    /// - Parameter counts: those of the app `a.id` since `span.start`.
+    /// - Parameter counts: selects the counts of the app `a.id` since `span.start`.
     private static func statement(_ name: String, _ counts: String) -> Statement {
         Statement(
             name,
@@ -50,7 +51,7 @@ struct ActivityBucket: Record {
         )
     }
 
-    /// - Parameter app: Nil: of all apps.
+    /// - Parameter app: the name of an app; nil for all apps.
     static func read(app: String?, _ span: ActivitySpan, from database: WebDatabase) async throws -> [ActivityBucket] {
         let statement = span == .hour ? minutes : sums
         return try await database.values(of: statement, Parameters(app, span.seconds, span.bucketSeconds))

@@ -1,12 +1,12 @@
 import CarillonText
 import CarillonWeb
 
-/// The window of a chart.
+/// The time range of a chart.
 enum ActivitySpan: String, CaseIterable, Sendable {
     case hour, day
 
     var seconds: Double { self == .hour ? 3_600 : 86_400 }
-    /// Those of a day are as long as the sums that maintenance makes.
+    /// Buckets of a day are as long as the sums that maintenance computes.
     var bucketSeconds: Double { self == .hour ? 60 : 1_200 }
     var text: String { self == .hour ? "the last hour" : "the last day" }
 

@@ -4,11 +4,11 @@ import CarillonText
 
 /// How many pushes of an app failed for a reason, among its newest failures.
 struct FailureGroup: Decodable, Sendable, JSONConvertible {
-    /// The largest groups are shown.
+    /// The maximum number of groups; the largest are shown.
     static let most = 25
 
-    /// $1: the name of one app; $2: a reason; $3: seconds back; $4: with those that were dismissed; $5: how many of the newest
-    /// failures of each app are looked at. $1 and $2 may be null.
+    /// $1: the name of an app; $2: a reason; $3: how many seconds to look back; $4: whether to include dismissed failures; $5: how
+    /// many of the newest failures of each app to read. $1 and $2 may be null.
     static let statement = Statement(
         "web_failure_groups",
         """
@@ -36,7 +36,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
         """
     )
 
-    /// The app $1, or all.
+    /// The app named by $1, or all apps.
     static let chosenApps = """
         SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(LookDepth.apps)
         """
@@ -58,14 +58,14 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     let pushes: Int64
     let requeued: Int64
     let lastAt: Moment
-    /// The app has more failures than were looked at.
+    /// Whether the app has more failures than were read.
     let isBounded: Bool
-    /// How many were looked at.
+    /// How many failures were read.
     let depth: Int64
-    /// How many parts of the window ago pushes failed, and how many.
+    /// For each failure, how many intervals ago it occurred, with the number of failures.
     private let partsAgo: [Int64]
     private let partPushes: [Int64]
-    /// How many parts back was looked at.
+    /// How many intervals back the failures were read.
     private let oldest: Int
 
     var trend: FailureTrend { FailureTrend(zip(partsAgo.map { Int($0) }, partPushes).map { ($0, $1) }, oldest: oldest) }

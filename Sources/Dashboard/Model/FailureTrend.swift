@@ -1,18 +1,18 @@
 import CarillonText
 import CarillonWeb
 
-/// How many pushes failed in each part of a window, as a number for each and as a small drawing.
+/// The number of failed pushes in each interval of a window, as numbers and as a small chart.
 struct FailureTrend: Equatable, Sendable, JSONConvertible {
-    /// A window has so many.
+    /// The number of intervals in a window.
     static let parts = 24
     private static let (partWidth, height) = (4, 20)
 
-    /// The newest is the last. Nil: so far back nothing was looked at.
+    /// The counts, newest last; nil for intervals that were not read.
     let counts: [Int64?]
 
     /// - Parameters:
-    ///   - found: how many failed so many parts ago.
-    ///   - oldest: how many parts back was looked at.
+    ///   - found: the numbers of failures, each with how many intervals ago they occurred.
+    ///   - oldest: how many intervals back the failures were read.
     init(_ found: [(ago: Int, count: Int64)], oldest: Int) {
         var counts: [Int64?] = (0..<Self.parts).map { $0 < Self.parts - 1 - oldest ? nil : 0 }
         for (ago, count) in found where counts.indices.contains(Self.parts - 1 - ago) {
@@ -21,7 +21,7 @@ struct FailureTrend: Equatable, Sendable, JSONConvertible {
         self.counts = counts
     }
 
-    /// - Parameter window: in seconds.
+    /// - Parameter window: the length of the window in seconds.
     func html(of window: Double) -> HTML {
         let peak = counts.compactMap(\.self).max() ?? 0
         let part = Quantity.age(Int64(window) / Int64(Self.parts))
@@ -37,7 +37,7 @@ struct FailureTrend: Equatable, Sendable, JSONConvertible {
         }
     }
 
-    /// Steps, whose part that is not known is left out.
+    /// A step line with gaps for unknown intervals.
     private func path(peak: Int64) -> String {
         let first = counts.firstIndex { $0 != nil } ?? 0
         let steps = counts[first...].map { count in
@@ -46,7 +46,7 @@ struct FailureTrend: Equatable, Sendable, JSONConvertible {
         return "M\(first * Self.partWidth) \(Self.height)\(steps.joined())V\(Self.height)z"
     }
 
-    /// Anything that happened is seen.
+    /// Any count above zero is visible.
     private static func scaled(_ count: Int64, to peak: Int64) -> Int {
         count == 0 ? 0 : max(2, Int(Double(count) / Double(peak) * Double(height)))
     }

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonPostgres
 import CarillonText
 
-/// How long pushes took within about the last minute, of all workers that are alive.
+/// How long pushes took within about the last minute, over all live workers.
 struct Latency: Sendable, JSONConvertible {
     private struct Row: Decodable, Sendable {
         let waits: Int64
@@ -13,8 +13,8 @@ struct Latency: Sendable, JSONConvertible {
     struct Counts: Sendable, JSONConvertible {
         let counts: [Int64]
 
-        /// The upper bound of the range in which a share of all is reached, in seconds; infinity: above all bounds. Nil: nothing
-        /// was measured.
+        /// The upper bound, in seconds, of the range that contains this quantile; infinity if it is above all bounds; nil if
+        /// nothing was measured.
         func quantile(_ share: Double) -> Double? {
             let total = counts.reduce(0, +)
             guard total > 0 else { return nil }
@@ -28,7 +28,7 @@ struct Latency: Sendable, JSONConvertible {
             return nil
         }
 
-        /// As in "25 ms": none of that share took longer.
+        /// The quantile as text, for example "25 ms".
         func text(_ share: Double) -> String {
             guard let seconds = quantile(share), let longest = DurationHistogram.seconds.last else { return "–" }
             return seconds.isFinite ? Quantity.duration(seconds) : "more than \(Quantity.duration(longest))"
@@ -56,7 +56,7 @@ struct Latency: Sendable, JSONConvertible {
 
     /// From enqueueing to the first claim.
     let waits: Counts
-    /// From a request to Apple's answer.
+    /// From sending a request to Apple's answer.
     let answers: Counts
 
     init(from database: WebDatabase) async throws {

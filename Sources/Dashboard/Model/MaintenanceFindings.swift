@@ -1,9 +1,9 @@
 import CarillonPostgres
 import CarillonSchema
 
-/// What can go wrong around the queue: maintenance, history outside its partitions, and transactions that hold back vacuum.
+/// Problems around the queue: maintenance, history outside its partitions, and transactions that hold back vacuum.
 struct MaintenanceFindings: Sendable {
-    /// Without pg_read_all_stats only the sessions of the same login are seen.
+    /// Without pg_read_all_stats, only sessions of the same login are visible.
     private static let transaction = Statement(
         "web_oldest_transaction",
         """
@@ -14,7 +14,7 @@ struct MaintenanceFindings: Sendable {
 
     let failing: [MaintenanceRecord]
     let spills: [DefaultPartition]
-    /// Seconds.
+    /// In seconds.
     let oldestTransaction: Int64?
 
     init(from database: WebDatabase) async throws {

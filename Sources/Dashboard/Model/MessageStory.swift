@@ -1,7 +1,7 @@
 import CarillonSchema
 import CarillonText
 
-/// Says in plain words what became of a message, and why a person got nothing.
+/// Explains in plain words what happened to a message, and why somebody did not get it.
 struct MessageStory {
     let message: MessageStatus
     let failures: [MessageFailure]
@@ -23,7 +23,7 @@ struct MessageStory {
         case "retrying":
             let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
             if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
-            // Behind a long queue what is left is not found: a retry, or pushes that were given back unsent.
+            // Behind a long queue, the rest may not be found: a retry, or pushes that were released unsent.
             return progress + (message.lastReason == nil ? "" : lastAttempt + " ")
                 + "What is left is due, and waits for its turn."
         case "sent":
@@ -52,7 +52,7 @@ struct MessageStory {
         return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
     }
 
-    /// Each reason of the failures that were looked at, the most frequent first.
+    /// The reasons of the failures that were read, most frequent first.
     private var reasons: [String] {
         let counts = failures.reduce(into: [String: Int64]()) { $0[$1.record.answer] = $1.ofReason }
         let all = Int(counts.values.reduce(0, +))

@@ -1,10 +1,10 @@
 import CarillonSchema
 import CarillonText
 
-/// What happened to a message, in order, as far as it is recorded.
+/// The recorded events of a message, in order.
 struct MessageTimeline {
     struct Event {
-        /// Nil: it was not recorded.
+        /// Nil if the time was not recorded.
         let at: Moment?
         var isNow = false
         let text: String
@@ -16,7 +16,7 @@ struct MessageTimeline {
     let failures: [MessageFailure]
     let workers: [WorkerResults]
 
-    /// In the order of time. What is still to come is last.
+    /// The events in order of time, future ones last.
     var events: [Event] {
         let dated = past.sorted { ($0.at?.microseconds ?? .min) < ($1.at?.microseconds ?? .min) }
         return dated + future

@@ -2,14 +2,14 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Something that is wrong right now, and what to do about it.
+/// Something that is wrong now, and what to do about it.
 struct Problem: Sendable, JSONConvertible {
     enum Severity: String { case critical, warning }
 
     let severity: Severity
     let sentence: String
     let remedy: String
-    /// The page that shows more.
+    /// The page with details.
     let link: Link
 
     var json: JSONValue {

@@ -2,11 +2,11 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Finds what is wrong in what the dashboard has read.
+/// Finds problems in what the dashboard has read.
 enum ProblemRules {
-    /// A queue whose oldest job is older than this is late.
+    /// A queue is late if its oldest job is older than this, in seconds.
     static let lateAfter: Int64 = 300
-    /// An app whose pushes all fail is a problem from here on: one or two may be dead tokens.
+    /// An app whose pushes all fail is a problem from this number on: one or two may be dead tokens.
     private static let fewFailures: Int64 = 3
     static let longTransaction: Int64 = 600
 
@@ -80,7 +80,7 @@ enum ProblemRules {
         return failing(app) + late(app)
     }
 
-    /// With few pushes no worker pauses the app, so people must be told.
+    /// With few pushes no breaker opens, so the dashboard must report it.
     private static func failing(_ app: AppStatus) -> [Problem] {
         guard app.sentLastHour == 0, app.failedLastHour >= fewFailures else { return [] }
         return [
@@ -125,7 +125,7 @@ enum ProblemRules {
                 "Import a new one under the same name: carillon credential import \(ShellWord.quote(name)) --file FILE"
             let link = PageSection.credentials.link
             switch status {
-            // Its hold says so already.
+            // The hold of the app already reports it.
             case "missing" where app.holdReason != nil: return nil
             case "missing":
                 return Problem(

@@ -1,4 +1,4 @@
-/// What a reason means for the person who got nothing, in plain words.
+/// Explains a reason in plain words, for support.
 enum ReasonSentence {
     private static let sentences: [String: String] = [
         "Unregistered":

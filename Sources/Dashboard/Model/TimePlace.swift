@@ -1,20 +1,20 @@
 import CarillonWeb
 
-/// Where a page of rows in the order of time begins. Rows that were written together have one time, and may fill several pages.
+/// Where a page of rows in order of time begins. Rows that were written together have the same time, and may fill several pages.
 struct TimePlace: Sendable, Equatable {
     enum Order: Int64, Sendable {
         case newestFirst = -1
         case oldestFirst = 1
     }
 
-    /// So many rows of one time are shown at most: each page reads those before it once more.
+    /// The maximum number of rows of one time that are shown: each page reads the earlier ones again.
     static let mostShown: Int64 = 1_000
     private static let times: ClosedRange<Int64> = 0...4_102_444_800_000_000
     private static let shownParameter = "shown"
 
-    /// In microseconds since 1970. Rows of this time are part of the page.
+    /// In microseconds since 1970. The page includes rows of this time.
     let time: Int64
-    /// How many rows of just this time were on the pages before.
+    /// How many rows of exactly this time were on earlier pages.
     let shown: Int64
 
     init(time: Int64, shown: Int64) {
@@ -22,11 +22,11 @@ struct TimePlace: Sendable, Equatable {
         self.shown = shown
     }
 
-    /// Nil: the first page.
+    /// Nil for the first page.
     ///
     /// - Parameters:
-    ///   - name: the parameter of the time.
-    ///   - next: the member of a page that has the address of the next one.
+    ///   - name: the query parameter with the time.
+    ///   - next: the member of a page that holds the address of the next one.
     init?(_ request: Request, _ name: String, from next: String) throws {
         guard let text = request.parameter(name) else { return nil }
         let count = request.parameter(Self.shownParameter) ?? "0"
@@ -41,7 +41,7 @@ struct TimePlace: Sendable, Equatable {
         self.init(time: time, shown: shown)
     }
 
-    /// Behind the rows of a page, of which these are the times; nil: it has none.
+    /// The place after a page whose rows have these times; nil if the page has no rows.
     init?(behind times: [Int64], of start: TimePlace?, _ order: Order) {
         guard let last = times.last else { return nil }
         let here = Int64(times.reversed().prefix { $0 == last }.count)

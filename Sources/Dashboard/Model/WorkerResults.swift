@@ -4,10 +4,10 @@ import CarillonText
 
 /// What one worker finished of a message.
 struct WorkerResults: Record {
-    /// So many jobs of a message are looked at.
+    /// The maximum number of jobs of a message that are read.
     static let jobDepth: Int64 = 1_000
 
-    /// $1: the id of the message; $2: the name of its app, null if that is gone.
+    /// $1: the id of the message; $2: the name of its app, or null if the app was removed.
     static let statement = Statement(
         "web_message_workers",
         """
@@ -26,7 +26,7 @@ struct WorkerResults: Record {
     )
 
     let number: Int64
-    /// Nil: it has ended. Its log has its number.
+    /// The name of the worker; nil if it has ended. The number of the worker is in its log.
     let name: String?
     let jobs: Int64
     let ended: EndedPushes

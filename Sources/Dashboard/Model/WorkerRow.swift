@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-/// A worker as its page shows it.
+/// A worker, for the workers page.
 struct WorkerRow: Decodable, Sendable, JSONConvertible {
     static let statement = Statement(
         "web_workers",
@@ -14,12 +14,12 @@ struct WorkerRow: Decodable, Sendable, JSONConvertible {
         FROM carillon.workers w ORDER BY w.id LIMIT \(most)
         """
     )
-    /// No page reads more.
+    /// The maximum number of workers that a page reads.
     static let most: Int64 = 500
 
     let worker: WorkerRecord
     let startedAt: Moment
-    /// To gateways; nil: it has not said yet.
+    /// Connections to gateways; nil if not reported yet.
     let connections: Int64?
     let sentLastMinute: Int64
 

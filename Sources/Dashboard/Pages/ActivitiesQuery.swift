@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Reads the Live Activities that are under way.
+/// Reads the Live Activities in progress.
 struct ActivitiesQuery {
     static let count = 100
 

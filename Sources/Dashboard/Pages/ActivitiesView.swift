@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Each Live Activity that has not ended by itself, by its token.
+/// Lists Live Activities that have not expired, by token.
 struct ActivitiesView: PageView {
     struct Activity: Decodable, Sendable {
         let app: String
@@ -11,7 +11,7 @@ struct ActivitiesView: PageView {
         let state: String
         let registeredAt: Moment
         let endsAt: Moment
-        /// What the last update that was sent says.
+        /// The timestamp in the last update that was sent.
         let updatedAt: Moment?
         let messageID: Int64?
         let waiting: Int64

@@ -1,7 +1,7 @@
 import CarillonSchema
 import CarillonWeb
 
-/// The forms of an app's page, for those who may change something.
+/// The forms on the page of an app, for viewers who may change something.
 struct AppControls {
     let app: AppStatus
     let settings: AppPageView.Settings

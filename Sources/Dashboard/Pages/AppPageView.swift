@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// One app: its state, what it sends, why pushes of it fail, and its settings.
+/// One app: its state, what it sends, why its pushes fail, and its settings.
 struct AppPageView: PageView {
     struct Settings: Decodable, Sendable {
         let gateway: String?
@@ -23,7 +23,7 @@ struct AppPageView: PageView {
     let span: ActivitySpan
     let buckets: [ActivityBucket]
     let failures: [FailureGroup]
-    /// The newest.
+    /// The newest changes.
     let changes: [Change]
 
     var title: String { app.name }

@@ -2,7 +2,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Apps with their numbers, each a link.
+/// A table of apps with their counts; each is a link.
 struct AppTable {
     let caption: String
     let apps: [AppStatus]

@@ -18,15 +18,15 @@ struct BroadcastRow: Record {
     let finishedAt: Moment?
     /// Seconds since it was enqueued.
     let elapsed: Double
-    /// The limit of its app.
+    /// The max_rate of its app.
     let maxRate: Int64?
 
     var ended: Int64 { tokens - remaining }
 
-    /// Pushes a second since it was enqueued, and no more than the app may send now.
+    /// Pushes a second since it was enqueued, limited by the present max_rate of the app.
     var rate: Double { min(elapsed > 0 ? Double(ended) / elapsed : 0, maxRate.map(Double.init) ?? .infinity) }
 
-    /// Seconds until it ends, at that rate; nil: it has ended, or has not begun.
+    /// Estimated seconds until it ends; nil if it has ended or has not begun.
     var timeLeft: Int64? {
         guard remaining > 0, rate > 0 else { return nil }
         let seconds = Double(remaining) / rate

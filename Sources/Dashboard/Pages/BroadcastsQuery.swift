@@ -5,7 +5,7 @@ import CarillonWeb
 
 struct BroadcastsQuery {
     static let count = 25
-    /// The results of so many jobs are added up, so there may be fewer.
+    /// The maximum number of jobs whose results are added up; it can reduce the number of broadcasts shown.
     private static let jobs = 50_000
 
     private static let statement = Statement(

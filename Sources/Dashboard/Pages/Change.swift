@@ -14,7 +14,7 @@ struct Change: Record {
     let app: String?
     /// JSON.
     let details: String
-    /// The id of the message that it is about, of one.
+    /// The id of the message that was changed, if it was a single one.
     private let messageID: String?
 
     var json: JSONValue {
@@ -24,7 +24,7 @@ struct Change: Record {
         ]
     }
 
-    /// The details, in which the id of the message is a link.
+    /// The details, with the id of the message as a link.
     @HTMLBuilder private var linkedDetails: HTML {
         if let messageID, let place = details.firstRange(of: "\"message_id\": \(messageID)") {
             let end = details[..<place.upperBound].dropLast(messageID.count)

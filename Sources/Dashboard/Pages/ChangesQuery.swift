@@ -3,11 +3,11 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Reads what people have changed, the newest first.
+/// Reads what people have changed, newest first.
 struct ChangesQuery {
     static let pageLength: Int64 = 50
 
-    /// $1: the name of one app, null: all; $2: only changes before this one, or null.
+    /// $1: the name of an app, or null for all; $2: only changes before this one, or null.
     private static let all = Statement(
         "web_changes",
         """

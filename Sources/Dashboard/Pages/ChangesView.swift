@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Who changed what, and when.
+/// Lists who changed what, and when.
 struct ChangesView: PageView {
     let app: String?
     let isFirst: Bool

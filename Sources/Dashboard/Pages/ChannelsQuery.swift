@@ -6,7 +6,7 @@ import CarillonWeb
 struct ChannelsQuery {
     static let count = 100
 
-    /// Of each app the first by reference, $1 at most, and of these first what is not in order.
+    /// At most $1 channels of each app, the first by reference. Channels that are not ready are listed first.
     private static let statement = Statement(
         "web_channels",
         """

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The channels that Live Activities follow.
+/// Lists the channels that Live Activities follow.
 struct ChannelsView: PageView {
     struct Unknown: Record {
         let app: String

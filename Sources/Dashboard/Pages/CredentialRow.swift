@@ -6,7 +6,7 @@ struct CredentialRow: Record {
     let name: String
     let status: String?
     let end: Moment?
-    /// Seconds.
+    /// In seconds.
     let expiresIn: Int64?
     let error: String?
     let apps: [String]

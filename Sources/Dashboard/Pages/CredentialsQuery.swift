@@ -4,7 +4,7 @@ import CarillonText
 import CarillonWeb
 
 struct CredentialsQuery {
-    /// From the view, since a reader has no right on the credentials themselves.
+    /// Reads the view, because a reader has no rights on the table of credentials.
     private static let statement = Statement(
         "web_credentials",
         """

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The credentials that apps use: their names and states, nothing of what is in them.
+/// Lists the credentials that apps use: names and states, never their content.
 struct CredentialsView: PageView {
     let credentials: [CredentialRow]
 

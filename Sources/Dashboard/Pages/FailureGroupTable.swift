@@ -1,12 +1,12 @@
 import CarillonText
 import CarillonWeb
 
-/// Failures by app and reason, each with its meaning and a link to the list.
+/// Failures by app and reason, each with an explanation and a link to the list.
 struct FailureGroupTable {
     let groups: [FailureGroup]
     let window: FailureWindow
     var hasActions = false
-    /// The page with those that were dismissed; nil: the table has them.
+    /// Links to the page that includes dismissed failures; nil if this table includes them.
     var whole: Link?
 
     @HTMLBuilder var html: HTML {
@@ -22,7 +22,7 @@ struct FailureGroupTable {
         }
     }
 
-    /// - Parameter whole: the page with those that were dismissed.
+    /// - Parameter whole: links to the page that includes dismissed failures.
     @HTMLBuilder static func note(_ whole: Link?) -> HTML {
         if let whole {
             HTML(.p, .class("note")) {

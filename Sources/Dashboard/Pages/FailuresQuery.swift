@@ -6,8 +6,8 @@ import CarillonWeb
 struct FailuresQuery {
     static let pageLength = 50
 
-    /// $1 to $3 as for the groups; $4: only failures until then, in microseconds since 1970, or null. $5: with
-    /// those that were dismissed; $6: as $5 for the groups; $7: how many of them were on the pages before.
+    /// $1 to $3: as for the groups; $4: only failures up to this time, in microseconds since 1970, or null; $5: whether to include
+    /// dismissed failures; $6: as $5 for the groups; $7: how many failures of that time were on earlier pages.
     private static let statement = Statement(
         "web_failures",
         """

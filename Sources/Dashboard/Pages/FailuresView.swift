@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Failures by app and reason, and the newest of them; the filters are in the address.
+/// Failures by app and reason, and a list of the newest; the filters are in the address.
 struct FailuresView: PageView {
     let app: String?
     let reason: String?
@@ -16,7 +16,7 @@ struct FailuresView: PageView {
 
     var title: String { "Failures" }
     var section: PageSection { .failures }
-    /// A page of older failures stays as it is.
+    /// Later pages do not refresh.
     var refreshInterval: Int? { isFirst ? 10 : nil }
 
     private var isFirst: Bool { start == nil }
@@ -70,7 +70,7 @@ struct FailuresView: PageView {
 
     private var whole: Link? { showsDismissed ? nil : link.with("dismissed", "1") }
 
-    /// One reason of one app is chosen, and its settings may be the cause.
+    /// If one reason of one app is selected, the setting that may have caused it.
     private var remedy: String? {
         guard let app, let reason else { return nil }
         return FailureRemedy.sentence(for: reason, of: app)

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Finds messages by what a person has at hand: the id of a message or broadcast, a reference, or a device token.
+/// Finds messages by the id of a message or broadcast, a reference, or a device token.
 struct FindQuery {
     private static let byReference = Statement(
         "web_find_reference",
@@ -12,7 +12,7 @@ struct FindQuery {
         FROM carillon.search_reference($1) AS s
         """
     )
-    /// So many messages of one reference are looked at more closely.
+    /// The maximum number of messages of one reference whose state is read.
     private static let stateDepth = 10
     private static let byToken = Statement(
         "web_find_token",
@@ -25,7 +25,7 @@ struct FindQuery {
     let database: WebDatabase
     let tokens: TokenDisplay
     let wanted: String
-    /// A person is shown the message itself if there is only one.
+    /// Whether a list is returned even for a single match. A person gets the page of the message instead.
     private let wantsList: Bool
 
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) {
@@ -54,7 +54,7 @@ struct FindQuery {
         return FindView(wanted: wanted, messages: detailed, events: try await events, tokens: tokens)
     }
 
-    /// With the state and the time of each, as far as they are looked up.
+    /// Adds the state and time of each message, up to the limit.
     private func detailed(_ messages: [FoundMessage]) async throws -> [FoundMessage] {
         var detailed: [FoundMessage] = []
         for message in messages {
@@ -69,7 +69,7 @@ struct FindQuery {
         return detailed
     }
 
-    /// Nil: this is no device token.
+    /// The events of a device token; nil if the text is not a device token.
     private func events() async throws -> [TokenEvent]? {
         guard TokenDisplay.isToken(wanted) else { return nil }
         return try await database.values(of: Self.byToken, Parameters(wanted))

@@ -2,11 +2,11 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// What was found, and what it means for the person who got nothing.
+/// Shows what was found, and what it means for somebody who did not get a push.
 struct FindView: PageView {
     let wanted: String
     let messages: [FoundMessage]
-    /// Of the device token; nil: no token was looked for.
+    /// The events of the device token; nil if the search was not for a token.
     let events: [TokenEvent]?
     let tokens: TokenDisplay
 

@@ -6,10 +6,10 @@ import CarillonWeb
 struct FoundMessage: Record {
     let app: String?
     let id: Int64
-    /// Nil if it was not looked up.
+    /// Nil if it was not read.
     let state: String?
     let reference: String?
-    /// Nil if it was not looked up, or could not be recorded.
+    /// Nil if it was not read or could not be recorded.
     let createdAt: Moment?
 
     init(_ message: MessageStatus) {

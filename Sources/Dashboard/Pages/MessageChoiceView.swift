@@ -2,7 +2,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Several apps have a message of this id.
+/// Offers a choice if several apps have a message with this id.
 struct MessageChoiceView: PageView {
     let id: Int64
     let apps: [String?]

@@ -3,18 +3,18 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// What a message says, for those who may see it.
+/// The content of a message, for viewers who may see it.
 enum MessageContents: Sendable {
-    /// Empty: it is not kept.
+    /// Empty if the content is no longer kept.
     case kept([Payload])
-    /// The login at PostgreSQL lacks the right.
+    /// The PostgreSQL login lacks the right.
     case denied
 
     struct Payload: Record {
         let state: String
         let pushType: String
         let topic: String?
-        /// Nil: every device gets it.
+        /// Nil if all devices get this payload.
         let token: String?
         let json: JSONValue
         let payload: String

@@ -1,8 +1,8 @@
 import CarillonSchema
 
-/// A push of a message that failed.
+/// A failed push of a message.
 struct MessageFailure: Decodable, Sendable {
     let record: FailureRecord
-    /// How many of those that were looked at have its status and reason.
+    /// How many of the failures read have the same status and reason.
     let ofReason: Int64
 }

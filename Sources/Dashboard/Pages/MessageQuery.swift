@@ -5,11 +5,11 @@ import CarillonWeb
 
 struct MessageQuery {
     static let failureLimit = 200
-    /// So many failures of a message are looked at: a broadcast may have a million.
+    /// The maximum number of failures of a message that are read: a broadcast may have a million.
     static let failureDepth = 2_000
-    /// Of so many of its jobs, if it was split.
+    /// The maximum number of jobs of a split message whose failures are read.
     private static let jobDepth = 1_000
-    /// How many rows of each lane are read for a retry that is due, which no index finds.
+    /// How many rows of each lane are read to find a retry that is due, which no index finds.
     static let retryDepth = 1_000
 
     private static let message = Statement(
@@ -28,7 +28,8 @@ struct MessageQuery {
         ORDER BY p.claimed_at LIMIT 50
         """
     )
-    /// $1: the id of the whole message; $2: the name of its app, null if that is gone. One failure of each reason is among them.
+    /// $1: the id of the whole message; $2: the name of its app, or null if the app was removed. Includes one failure of each
+    /// reason.
     private static let failures = Statement(
         "web_message_failures",
         """
@@ -96,7 +97,7 @@ struct MessageQuery {
         )
     }
 
-    /// At least one: of the app that was named, or of each.
+    /// At least one message: that of the named app, or one of each app.
     func messages() async throws -> [MessageStatus] {
         let found = try await messagesIfAny()
         guard !found.isEmpty else {

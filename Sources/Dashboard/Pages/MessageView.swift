@@ -2,13 +2,13 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The whole life of a message, and in plain words why a person got nothing.
+/// The history of a message, and an explanation in plain words for somebody who did not get it.
 struct MessageView: PageView {
     let message: MessageStatus
     let flights: [MessageFlight]
     let failures: [MessageFailure]
     let workers: [WorkerResults]
-    /// Nil: the viewer may not see them.
+    /// Nil if the viewer may not see the content.
     let contents: MessageContents?
     let tokens: TokenDisplay
 
@@ -65,7 +65,7 @@ struct MessageView: PageView {
         }
     }
 
-    /// Some of the tokens that wait; those that failed have a table of their own.
+    /// Some of the tokens that wait; failed tokens have their own table.
     private var waiting: [MessageStatus.TokenOutcome] {
         Array(message.tokenOutcomes.filter { $0.state != "failed" && !$0.wasSent }.prefix(100))
     }

@@ -2,18 +2,18 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The first page: how much is sent, what waits, and what is wrong.
+/// The first page: how much is sent, how much waits, and what is wrong.
 struct OverviewView: PageView {
-    /// So many apps are looked at, the first by name.
+    /// The maximum number of apps that are read, in order of name.
     static let most = 200
-    /// So many are shown.
+    /// The maximum number of apps that are shown.
     private static let shown = 20
 
     let apps: [AppStatus]
     let workers: [WorkerRecord]
-    /// Of the last hour.
+    /// The last hour.
     let minutes: [ActivityBucket]
-    /// Nil: the chart is of the last hour.
+    /// The last day; nil if the chart shows the last hour.
     let day: [ActivityBucket]?
     let problems: [Problem]
     let latency: Latency
@@ -41,7 +41,7 @@ struct OverviewView: PageView {
     private var span: ActivitySpan { day == nil ? .hour : .day }
     private var buckets: [ActivityBucket] { day ?? minutes }
 
-    /// Of the last minute that is complete.
+    /// The rate of the last complete minute.
     private func rate(_ count: (ActivityBucket) -> Int64) -> Double {
         Double(minutes.dropLast().last.map(count) ?? 0) / ActivitySpan.hour.bucketSeconds
     }
@@ -112,7 +112,7 @@ struct OverviewView: PageView {
         }
     }
 
-    /// By name if all are shown.
+    /// In order of name if all apps are shown.
     private var busiest: [AppStatus] {
         guard apps.count > Self.shown else { return apps }
         return Array(apps.sorted { ($0.sentLastHour, $0.depth) > ($1.sentLastHour, $1.depth) }.prefix(Self.shown))

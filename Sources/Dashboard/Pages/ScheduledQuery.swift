@@ -6,7 +6,7 @@ import CarillonWeb
 struct ScheduledQuery {
     static let pageLength = 100
 
-    /// $3: only jobs from then on, in microseconds since 1970, or null; $4: how many of them were on the pages before.
+    /// $3: only jobs from this time on, in microseconds since 1970, or null; $4: how many jobs of that time were on earlier pages.
     private static let statement = Statement(
         "web_scheduled",
         """

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// What is sent later, and what is tried again.
+/// Lists scheduled jobs and retries.
 struct ScheduledView: PageView {
     let app: String?
     let onlyRetries: Bool

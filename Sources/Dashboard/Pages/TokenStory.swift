@@ -2,9 +2,9 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// What the events of a token mean, for each app that knows it.
+/// Explains the events of a token, for each app that knows it.
 enum TokenStory {
-    /// - Parameter events: the newest first.
+    /// - Parameter events: newest first.
     static func sentences(_ events: [TokenEvent]) -> [String] {
         var apps: [String] = []
         for event in events where !apps.contains(event.app) { apps.append(event.app) }

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The registered tokens, and those that Apple reported dead.
+/// Reads counts of registered tokens, and reports of dead ones.
 struct TokensQuery {
     private static let counts = Statement(
         "web_token_counts",

@@ -31,7 +31,7 @@ struct TokensView: PageView {
 
     let counts: [Count]
     let days: [Day]
-    /// How many reports of each app were looked at.
+    /// How many reports of each app were read.
     let depth: Int64
     let passes: Passes?
 

@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// The fleet, and what it does besides sending.
+/// The workers of the fleet, and maintenance.
 struct WorkersView: PageView {
     let workers: [WorkerRow]
     let maintenance: MaintenanceFindings
