@@ -53,7 +53,7 @@ package struct DashboardServer: Sendable {
         else { return ProblemDocument.writing(refusal, request) }
         viewer.newCookie = nil
         let place = dashboards.map(\.place).first { request.path.hasPrefix($0.path("/") + "/") }
-        let error = PageError.notFound(refusal.detail, hint: "The menu leads to the pages.")
+        let error = PageError.notFound(refusal.detail, hint: "Choose a page from the menu.")
         return Link.$base.withValue(place?.base ?? []) {
             page(ErrorView(error), viewer, place: place ?? (hasList ? .list : .only), status: refusal.status)
         }

@@ -11,7 +11,7 @@ struct Form: Sendable {
         let type = request.header("Content-Type")?.lowercased() ?? Self.type
         guard type.hasPrefix(Self.type) else { throw PageError.notForm }
         guard let fields = FormFields.read(request.body) else {
-            throw PageError.badRequest("This is not a form that a page of this server sends.")
+            throw PageError.badRequest("This is not a form of this server.")
         }
         self.fields = fields
     }

@@ -42,8 +42,8 @@ struct Notice: Sendable {
     var sentence: String {
         switch kind {
         case .paused: "The app is paused: its messages wait."
-        case .resumed: "The app sends again."
-        case .limited: "The limits are set. Workers follow within a second."
+        case .resumed: "The app is resumed."
+        case .limited: "The limits are set. Workers apply them within a second."
         case .unchanged: "Nothing had to be changed."
         case .cancelled:
             (count ?? 0) == 0
@@ -52,7 +52,7 @@ struct Notice: Sendable {
         case .requeued: "\(Counted.text(count ?? 0, "push was", "pushes were")) enqueued again, as new messages."
         case .dismissed: "\(Counted.text(count ?? 0, "failure was", "failures were")) dismissed."
         case .sent: "The test push is enqueued."
-        case .sentBefore: "This test push was enqueued before: it is not sent again."
+        case .sentBefore: "This test push was already enqueued and is not sent again."
         }
     }
 

@@ -15,18 +15,18 @@ struct PageError: Error {
     }
 
     static func mayNotChange(_ viewer: Viewer) -> PageError {
-        PageError(status: 403, sentence: "You may read, but not change anything.", hint: viewer.wayToChange)
+        PageError(status: 403, sentence: "You may read but not change anything.", hint: viewer.wayToChange)
     }
 
     static let notForm = PageError(
         status: 415,
-        sentence: "The body must have the fields of a form.",
+        sentence: "The body must contain the fields of a form.",
         hint: "Send 'Content-Type: application/x-www-form-urlencoded'."
     )
 
     static let foreignForm = PageError(
         status: 403,
-        sentence: "This form was not made for you, or is too old. Nothing was changed.",
-        hint: "Load the page again, and send its form."
+        sentence: "This form is too old, or was made for somebody else. Nothing was changed.",
+        hint: "Reload the page and submit its form."
     )
 }

@@ -38,7 +38,7 @@ struct LoginRoutes: Sendable {
             return Self.refusal(of: request, next, 403, "The password is wrong.")
         case .tooMany:
             observer(.loginRefused(request))
-            return Self.refusal(of: request, next, 429, "There were too many attempts: wait a few seconds.")
+            return Self.refusal(of: request, next, 429, "Too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")
         }
     }

@@ -82,8 +82,8 @@ package final class WebAccess: Sendable {
         } else if !rules.needsSession {
             guard host.map({ HostName.isLocal(HostName.of($0)) }) ?? true else {
                 return rules.proxy != nil
-                    ? "Only requests of the trusted proxy, and requests to localhost or 127.0.0.1, are answered. This one comes from "
-                        + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
+                    ? "Only requests from the trusted proxy, and requests to localhost or 127.0.0.1, are answered. "
+                        + "This one comes from \(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
                     : "Without a password, only requests to localhost or 127.0.0.1 are answered."
             }
         }
@@ -122,10 +122,10 @@ package final class WebAccess: Sendable {
     func reasonAgainstLogin(of request: Request) -> String? {
         guard let proxy = rules.proxy, !rules.takesPassword || proxy.isProxy(request) else { return nil }
         guard proxy.isProxy(request) else {
-            return "Only users that the trusted proxy names are let in. This request comes from "
+            return "Only users named by the trusted proxy are admitted. This request comes from "
                 + "\(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
         }
-        return "Only users that the trusted proxy names are let in. "
+        return "Only users named by the trusted proxy are admitted. "
             + "It must name each in the header \(proxy.header), once."
     }
 
@@ -149,7 +149,7 @@ package final class WebAccess: Sendable {
                 + "change things."
         }
         if rules.operatorPassword != nil { return "Log in with the operators' password." }
-        return "Whoever starts 'carillon web' says who may: with --operator-password-file, "
+        return "Who may change something is an option of 'carillon web': --operator-password-file, "
             + (rules.needsSession ? "" : "--local-changes, ") + "or --trusted-proxy and --operator."
     }
 

@@ -22,7 +22,7 @@ struct AppAction {
         let name = Self.name(request)
         let reason = form["reason"]
         guard (reason?.unicodeScalars.count ?? 0) <= Self.reasonLength else {
-            throw PageError.badRequest("Why takes \(Self.reasonLength.grouped) characters at most.")
+            throw PageError.badRequest("The reason can have at most \(Self.reasonLength.grouped) characters.")
         }
         return try await run(Self.pause, Parameters(name, reason, viewer.name), name, .paused)
     }

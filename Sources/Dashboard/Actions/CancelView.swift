@@ -18,8 +18,8 @@ struct CancelView: PageView {
         } else {
             HTML(.p) {
                 "\(Counted.text(Int64(message.waiting), "push", "pushes")) of \(Int(message.tokens).grouped) "
-                    + "\(message.waiting == 1 ? "has" : "have") not ended. If you cancel, jobs that no worker has claimed are not sent. What is in flight may arrive, "
-                    + "and is not retried."
+                    + "\(message.waiting == 1 ? "has" : "have") not ended. "
+                    + "If you cancel, jobs that no worker has claimed are not sent. Pushes in flight may arrive and are not retried."
             }
             if viewer.mayChange, let app = message.app {
                 ActionForm.html(Link("messages", String(message.id), "cancel"), viewer, hidden: ["app": app]) {

@@ -30,7 +30,7 @@ struct FailureActionQuery {
     func run() async throws -> FailureActionView {
         guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
         guard let app = request.parameter("app"), !app.isEmpty else {
-            throw PageError.badRequest("Choose the app whose failures you mean.")
+            throw PageError.badRequest("Choose an app.")
         }
         guard let window = FailureWindow(rawValue: request.parameter("since") ?? FailureWindow.day.rawValue) else {
             throw PageError.badRequest("'since' is 1h, 1d or 7d.")

@@ -52,13 +52,13 @@ struct FailureActionView: PageView {
     private var consequence: String {
         switch selection.deed {
         case .requeue:
-            "Remove what made them fail first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
+            "Fix the cause first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
                 + "once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures are left out"
                 + (selection.includesUnknown
-                    ? ". A device that has received one of them receives it again."
+                    ? ". A device that has already received such a push receives it again."
                     : ", and so are pushes that may have been delivered.")
         case .dismiss:
-            "They stay recorded, but are shown only with 'dismissed too', and are not requeued with others."
+            "They stay recorded, but are shown only with 'dismissed too' and are not requeued with others."
         }
     }
 

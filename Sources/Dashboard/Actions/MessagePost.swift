@@ -41,7 +41,7 @@ struct MessagePost: Sendable {
             throw Problem(
                 status: 401,
                 detail: "Send 'Authorization: Bearer TOKEN'.",
-                hint: "The owner of the schema makes a token with carillon.make_api_token."
+                hint: "The owner of the schema creates a token with carillon.make_api_token."
             )
         }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
@@ -128,7 +128,7 @@ struct MessagePost: Sendable {
             status: 503,
             detail: redactor.clean(explanation.sentence),
             hint: explanation.lacksRights
-                ? "POST /messages takes the role carillon_operator: GRANT it TO the login of 'carillon web'."
+                ? "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
                 : "Send the request again with the same Idempotency-Key."
         )
     }

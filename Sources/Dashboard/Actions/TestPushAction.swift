@@ -45,8 +45,8 @@ struct TestPushAction {
         error.sqlState == SQLState.duplicateObject
             ? PageError(
                 status: 422,
-                sentence: "This form was sent before with other values.",
-                hint: "Look at them, and send it again."
+                sentence: "This form was submitted before with other values.",
+                hint: "Check them and submit the form again."
             )
             : PageError.badRequest(error.message.asSentence, hint: error.hint?.asSentence)
     }

@@ -1,4 +1,4 @@
-// Times in the viewer's zone, and pages that stay up to date while they are seen. Without this script everything else works.
+// Shows times in the viewer's time zone, and keeps open pages up to date. Everything else works without this script.
 'use strict';
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -28,7 +28,7 @@
     return field.selectedIndex !== Math.max(0, options.findIndex((option) => option.defaultSelected));
   };
 
-  // What a person is doing must not be taken away.
+  // An update must not interrupt what a person is doing.
   const isBusy = (main) => {
     const selection = document.getSelection();
     const reads = selection && !selection.isCollapsed && main.contains(selection.anchorNode);
@@ -45,7 +45,7 @@
     main.dataset.every = refresh || '';
     const done = main.querySelector('.done');
     main.replaceChildren(...nodes);
-    // What was done is said until the person leaves the page.
+    // A notice remains until the person leaves the page.
     if (done) main.querySelector('h1')?.after(done);
     localize(main);
     [...main.querySelectorAll('.scroll')].forEach((box, place) => { box.scrollLeft = scrolls[place] || 0; });
@@ -64,7 +64,7 @@
   let news;
   let waiting;
 
-  // The server sends the page whenever it has changed. What comes while a person is busy is shown afterwards.
+  // The server sends the page whenever it has changed. If the person is busy, it is shown afterwards.
   const listen = () => {
     if (source || document.hidden || !every()) return;
     source = new EventSource('/live?page=' + encodeURIComponent(location.pathname + location.search));
@@ -80,7 +80,7 @@
   const showNews = () => {
     clearTimeout(waiting);
     if (!news || document.hidden) return;
-    // One timer, however many changes come meanwhile.
+    // Only one timer, however many changes arrive meanwhile.
     if (isBusy(document.getElementById('main'))) return void (waiting = setTimeout(showNews, 1000));
     const page = new DOMParser().parseFromString(news.content, 'text/html');
     show(news.title, news.every, page.body.childNodes);
@@ -94,14 +94,14 @@
     clearTimeout(timer);
   };
 
-  // Without a stream the page is fetched, each time later if there is no answer; with an answer, a stream is tried again.
+  // Without a stream the page is fetched, at growing intervals while there is no answer; after an answer, a stream is tried again.
   const schedule = () => {
     clearTimeout(timer);
     if (!every() || document.hidden) return;
     timer = setTimeout(look, Math.min(60, every() * 2 ** failures) * (0.9 + Math.random() * 0.2) * 1000);
   };
 
-  // Their addresses change with their content.
+  // The addresses of these files change with their content.
   const assets = (page) => [...page.querySelectorAll('link[href^="/assets/"], script[src^="/assets/"]')]
     .map((element) => element.getAttribute('href') ?? element.getAttribute('src')).join();
 
@@ -116,7 +116,7 @@
       const fresh = page.getElementById('main');
       if (!fresh) throw new Error('no page');
       if (isBusy(document.getElementById('main'))) return schedule();
-      // The dashboard is another version by now.
+      // The dashboard has been replaced by another version.
       if (answer.ok && assets(page) !== assets(document)) return location.reload();
       show(page.title, fresh.dataset.every, fresh.childNodes);
       if (answer.ok) failures = Math.min(failures, 4); else failures += 1;
@@ -139,7 +139,7 @@
     search.focus();
   });
 
-  // What was done is said once.
+  // A notice is shown only once.
   const here = new URL(location.href);
   if (here.searchParams.has('done')) {
     for (const name of ['done', 'count', 'seal']) here.searchParams.delete(name);

@@ -28,8 +28,8 @@ struct ErrorView: PageView {
         hint =
             error.lacksRights
             ? (isReading
-                ? "'carillon web' takes the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
-                : "Changes take the role carillon_operator: run GRANT carillon_operator TO the login of 'carillon web'.")
+                ? "'carillon web' needs the role carillon_reader: run GRANT carillon_reader TO the login that it connects with."
+                : "Changes need the role carillon_operator: run GRANT carillon_operator TO the login of 'carillon web'.")
             : error.hint.map(redactor.clean)
         isPassing = isReading
     }

@@ -38,7 +38,7 @@ final class LiveFeed: Sendable {
             return ProblemDocument.refusal(of: request, 404, "This page does not change by itself.")
         }
         guard openCount < Self.limit else {
-            return ProblemDocument.refusal(of: request, 503, "Too many pages are live: load this page again instead.")
+            return ProblemDocument.refusal(of: request, 503, "Too many pages update live: reload this page instead.")
                 .adding("Retry-After", "30")
         }
         return Response(

@@ -9,28 +9,28 @@ struct MessageStory {
     var sentences: [String] { [first] + reasons + unknown }
 
     private var first: String {
-        let next = message.nextAttemptAt.map { Moment($0).readable } ?? "a time that is not known"
+        let next = message.nextAttemptAt.map { Moment($0).readable } ?? "an unknown time"
         if let held = message.held {
-            return "It was not sent yet: \(held.asSentence)"
+            return "It has not been sent yet: \(held.asSentence)"
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
         }
         switch message.state {
-        case "scheduled": return "It is scheduled, and is sent at \(next)."
+        case "scheduled": return "It is scheduled to be sent at \(next)."
         case "ready" where message.ended.total > 0, "in flight" where message.ended.total > 0:
-            return "It is under way: \(message.counts)."
-        case "ready": return "It is ready, and waits for its turn. It is claimed as soon as a worker has room for it."
-        case "in flight": return "A worker has it in flight: no answer has been recorded yet."
+            return "It is in progress: \(message.counts)."
+        case "ready": return "It is ready and waits for its turn. A worker claims it as soon as it has room."
+        case "in flight": return "A worker is sending it: no answer has been recorded yet."
         case "retrying":
-            let progress = message.ended.total > 0 ? "It is under way: \(message.counts). " : ""
+            let progress = message.ended.total > 0 ? "It is in progress: \(message.counts). " : ""
             if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
             // Behind a long queue, the rest may not be found: a retry, or pushes that were released unsent.
             return progress + (message.lastReason == nil ? "" : lastAttempt + " ")
-                + "What is left is due, and waits for its turn."
+                + "The rest is due and waits for its turn."
         case "sent":
             return
-                "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If a person saw nothing, the device was off until "
-                + "the message had expired, the person has turned notifications of the app off, a Focus hides them, or a later push "
-                + "with the same collapse id replaced it. Apple tells senders none of these."
+                "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If it was not seen, the device was off until the "
+                + "message expired, notifications of the app are turned off, a Focus hides them, or a later push with the same "
+                + "collapse id replaced it. Apple does not report any of this to senders."
         case "expired":
             return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
         case "cancelled" where message.wasSuperseded:
@@ -48,7 +48,7 @@ struct MessageStory {
 
     private var lastAttempt: String {
         let answer = message.lastReason.map { (message.lastStatus.map { "\($0) " } ?? "") + $0 }
-        guard let answer, let reason = message.lastReason else { return "The last attempt had no answer." }
+        guard let answer, let reason = message.lastReason else { return "The last attempt got no answer." }
         return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
     }
 
@@ -56,7 +56,7 @@ struct MessageStory {
     private var reasons: [String] {
         let counts = failures.reduce(into: [String: Int64]()) { $0[$1.record.answer] = $1.ofReason }
         let all = Int(counts.values.reduce(0, +))
-        let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were looked at: " : ""
+        let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were read: " : ""
         let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return order.prefix(5).map { answer, count in
             let reason = String(answer.split(separator: " ").last ?? "")
@@ -67,6 +67,7 @@ struct MessageStory {
     }
 
     private var unknown: [String] {
-        message.mayHaveArrived ? ["An attempt had no answer: that push may have arrived, whatever is recorded."] : []
+        message.mayHaveArrived
+            ? ["An attempt got no answer: that push may have been delivered, whatever is recorded."] : []
     }
 }

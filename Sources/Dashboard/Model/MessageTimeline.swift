@@ -40,7 +40,7 @@ struct MessageTimeline {
                 )
             )
             if let dead = failure.unregisteredAt {
-                events.append(Event(at: dead, text: "The token \(token) became dead, as Apple says.", mark: .bad))
+                events.append(Event(at: dead, text: "The token \(token) became dead, according to Apple.", mark: .bad))
             }
             if let requeued = failure.requeuedAt {
                 events.append(
@@ -52,7 +52,7 @@ struct MessageTimeline {
             events.append(
                 Event(
                     at: failures[20].record.failedAt,
-                    text: "And \(message.ended.failed - 20) more that failed.",
+                    text: "And \(message.ended.failed - 20) more failures.",
                     mark: .bad
                 )
             )
@@ -60,11 +60,11 @@ struct MessageTimeline {
         let isSample = workers.reduce(0) { $0 + $1.jobs } >= WorkerResults.jobDepth
         if workers.count > 1 || (message.finishedAt == nil && !workers.isEmpty) {
             events += workers.map { share in
-                let scope = isSample ? "Of the jobs that were looked at, " : ""
+                let scope = isSample ? "Of the jobs read, " : ""
                 let jobs = Counted.text(share.jobs, "job", "jobs")
                 return Event(
                     at: share.finishedAt,
-                    text: "\(scope)\(jobs) finished by \(share.worker) until now: "
+                    text: "\(scope)\(jobs) finished by \(share.worker) so far: "
                         + "\(share.ended.texts.joined(separator: ", ")).",
                     mark: share.ended.sent == share.ended.total ? .good : .attention
                 )

@@ -62,7 +62,7 @@ enum ProblemRules {
                 Problem(
                     severity: app.pauseReason == nil ? .warning : .critical,
                     sentence: "\(app.name) is paused" + (app.pauseReason.map { ": " + $0.asSentence } ?? "."),
-                    remedy: "To send again: carillon app resume \(ShellWord.quote(app.name))",
+                    remedy: "To resume it: carillon app resume \(ShellWord.quote(app.name))",
                     link: link
                 )
             ]
@@ -89,7 +89,7 @@ enum ProblemRules {
                 sentence:
                     "No push of \(app.name) was sent in the last hour: \(Quantity.short(app.failedLastHour)) failed"
                     + (app.failureReason.map { ", mostly as \($0)." } ?? "."),
-                remedy: app.failureReason.map { ReasonSentence.text(for: $0) } ?? "Look at its failures.",
+                remedy: app.failureReason.map { ReasonSentence.text(for: $0) } ?? "See its failures.",
                 link: Link("failures", query: ["app": app.name])
             )
         ]
@@ -110,8 +110,8 @@ enum ProblemRules {
     /// What to do about an app that cannot send.
     static func holdRemedy(_ app: AppStatus) -> String {
         app.credentialStatus == "missing"
-            ? "Its pushes wait. Name a credential: carillon app set \(ShellWord.quote(app.name)) --credential NAME"
-            : "Its pushes wait. Workers try again by themselves; 'carillon check' looks for the cause."
+            ? "Its pushes wait. Choose a credential: carillon app set \(ShellWord.quote(app.name)) --credential NAME"
+            : "Its pushes wait. Workers keep trying; 'carillon check' looks for the cause."
     }
 
     private static func credentials(_ apps: [AppStatus]) -> [Problem] {
@@ -131,7 +131,7 @@ enum ProblemRules {
                 return Problem(
                     severity: .critical,
                     sentence: "\(app.name) has no credential.",
-                    remedy: "Name one: carillon app set \(ShellWord.quote(app.name)) --credential NAME",
+                    remedy: "Choose one: carillon app set \(ShellWord.quote(app.name)) --credential NAME",
                     link: Link("apps", app.name)
                 )
             case "expiring":
@@ -178,7 +178,8 @@ enum ProblemRules {
             problems.append(
                 Problem(
                     severity: .warning,
-                    sentence: "A transaction has been open for \(Quantity.age(age)) and keeps dead rows of the queue.",
+                    sentence: "A transaction has been open for \(Quantity.age(age)) and keeps vacuum from removing "
+                        + "dead rows of the queue.",
                     remedy: "Find it in pg_stat_activity by xact_start, and end it.",
                     link: link
                 )

@@ -41,7 +41,7 @@ struct ActivitiesView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "Activities that were registered by register_token with the kind live_activity, and have not ended. Updates to many at "
+            "Activities that were registered with register_token and the kind live_activity and have not ended. Updates to many at "
             "once go through "
             HTML(.a, .href(PageSection.channels.link)) { "channels" }
             "."

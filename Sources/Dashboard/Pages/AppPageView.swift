@@ -66,8 +66,8 @@ struct AppPageView: PageView {
             HTML(.p, .class("note")) { "Nothing failed in \(span.text)." }
         } else {
             HTML(.p, .class("note")) {
-                "No failure of \(span.text) is left to look at: "
-                HTML(.a, .href(withDismissed)) { "show those that were dismissed" }
+                "All failures of \(span.text) were dismissed: "
+                HTML(.a, .href(withDismissed)) { "show them" }
                 "."
             }
         }

@@ -24,7 +24,7 @@ struct ChangesView: PageView {
             "dismissed or tested."
         }
         if changes.isEmpty {
-            HTML(.p) { "Nothing was changed yet." }
+            HTML(.p) { "Nothing has been changed yet." }
         } else {
             Change.table(isFirst ? "The newest" : "Older ones", changes, withApp: true)
         }

@@ -41,7 +41,7 @@ struct ChannelsView: PageView {
         }
         if !unknown.isEmpty {
             DataTable(
-                "Unknown channels: Apple has them, and no table has",
+                "Unknown channels: they exist only at Apple",
                 unknown,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Channel id") { row in HTML(.code) { row.channelID } },

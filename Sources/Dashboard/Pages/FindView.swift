@@ -20,8 +20,8 @@ struct FindView: PageView {
         form
         if wanted.isEmpty {
             HTML(.p, .class("note")) {
-                "Give your own reference, the id that enqueue or broadcast returned, or a device token. What waits is found among the "
-                    + "newest rows of each app; what has ended, for as long as workers keep it (--retention)."
+                "Enter your own reference, the id that enqueue or broadcast returned, or a device token. Waiting messages "
+                    + "are found among the newest rows of each app; ended ones for as long as workers keep them (--retention)."
             }
         } else if isNothing {
             nothing
@@ -44,7 +44,7 @@ struct FindView: PageView {
             }
             HTML(.ul, .class("story")) { for sentence in TokenStory.sentences(events) { HTML(.li) { sentence } } }
             DataTable(
-                "What is known of it",
+                "What is known about it",
                 events,
                 .text("When") { $0.at?.html ?? HTML("–") },
                 .text("App") { event in HTML(.a, .href(Link("apps", event.app))) { event.app } },
@@ -59,8 +59,8 @@ struct FindView: PageView {
                 }
             ).html
             HTML(.p, .class("note")) {
-                "A push that APNs accepted leaves no trace of its token. Failures, feedback and waiting jobs are looked for among at "
-                    + "most the newest 2,000 of each app."
+                "No record is kept of the token of a push that APNs accepted. Failures, feedback and waiting jobs are "
+                    + "searched among at most the newest 2,000 of each app."
             }
         }
     }
@@ -84,21 +84,21 @@ struct FindView: PageView {
 
     private var nothing: HTML {
         HTML(.section, .class("error")) {
-            HTML(.h2) { "Nothing is known of this" }
+            HTML(.h2) { "Nothing was found" }
             HTML(.ul) {
                 if wanted.contains("…") {
                     HTML(.li) {
-                        "A device token is found by all its digits only. Pages show it shortened, as a link to what is known of it."
+                        "Enter all digits of a device token. Pages show it shortened, as a link to what is known about it."
                     }
                 }
                 HTML(.li) {
-                    "Was the transaction that enqueued it committed? If it rolled back, there never was a message."
+                    "Did the transaction that enqueued it commit? If it rolled back, there never was a message."
                 }
                 HTML(.li) { "Did enqueue return null? Then it had no tokens, or its dedupe_key was taken." }
-                HTML(.li) { "Did it end longer ago than workers keep results (--retention)?" }
+                HTML(.li) { "Did it end so long ago that workers have deleted its results (--retention)?" }
                 if events != nil {
                     HTML(.li) {
-                        "A token that is not registered receives no broadcast. A push to it that APNs accepted leaves no trace here."
+                        "A token that is not registered receives no broadcast. No record is kept of a push to it that APNs accepted."
                     }
                 }
             }

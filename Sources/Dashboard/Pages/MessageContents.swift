@@ -38,12 +38,13 @@ enum MessageContents: Sendable {
         switch self {
         case .denied:
             HTML(.p, .class("note")) {
-                "The login of this dashboard may not read payloads: run GRANT EXECUTE ON FUNCTION carillon.message_contents TO it."
+                "The login of this dashboard may not read payloads: run GRANT EXECUTE ON FUNCTION carillon.message_contents TO "
+                    + "that login."
             }
         case .kept(let payloads):
             if payloads.isEmpty {
                 HTML(.p, .class("note")) {
-                    "No longer kept: a payload is deleted once it is sent, or with the failure that it belongs to."
+                    "No longer kept: a payload is deleted once it is sent or, if the push failed, with its failure."
                 }
             }
             for payload in payloads {

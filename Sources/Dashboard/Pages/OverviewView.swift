@@ -100,7 +100,7 @@ struct OverviewView: PageView {
         ActivityChart(buckets: buckets, span: span).html
         if apps.count == Self.most {
             HTML(.p, .class("note")) {
-                "The problems of apps and the counts of ready, scheduled and in flight are those of the first \(Self.most) "
+                "The problems of apps and the numbers of ready, scheduled and in-flight jobs cover only the first \(Self.most) "
                     + "apps by name."
             }
         }

@@ -58,11 +58,11 @@ struct TokensView: PageView {
                 .number("Tokens") { ($0.isEstimate ? "about " : "") + Quantity.short($0.tokens) }
             ).html
             HTML(.p, .class("note")) {
-                "Up to 1,000 tokens are counted, with more than 10 apps fewer. Above that, the number is an estimate."
+                "Up to 1,000 tokens of each kind are counted, fewer if there are more than 10 apps. Larger numbers are estimates."
             }
         }
         if days.isEmpty {
-            HTML(.p) { "Apple has reported no token dead in the last 14 days." }
+            HTML(.p) { "Apple has not reported any token dead in the last 14 days." }
         } else {
             DataTable(
                 "Reported dead, by day (UTC)",
@@ -70,7 +70,7 @@ struct TokensView: PageView {
                 .text("Day") { HTML($0.day) },
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .number("Reports") { Int($0.reportedDead).grouped },
-                .number("To be handled") { $0.waiting == 0 ? "–" : Int($0.waiting).grouped }
+                .number("Not handled yet") { $0.waiting == 0 ? "–" : Int($0.waiting).grouped }
             ).html
             if days.contains(where: \.isBounded) {
                 HTML(.p, .class("note")) {

@@ -55,7 +55,7 @@ struct WorkersView: PageView {
             if let age = maintenance.oldestTransaction {
                 HTML(.li) {
                     (age >= ProblemRules.longTransaction ? StateMark.attention : .quiet)
-                        .html("The oldest transaction that this login sees is open for \(Quantity.age(age))")
+                        .html("The oldest transaction that this login sees has been open for \(Quantity.age(age))")
                 }
             }
         }

@@ -79,7 +79,7 @@ import Testing
         try await withReader { shop, client, _, _ in
             let id = try await enqueue(shop, "a0", "dead", "bad", more: ", reference => 'order 7'")
             let waiting = await client.get("/messages/\(id)").body
-            #expect(waiting.contains("It was not sent yet: No worker is running."), "\(waiting)")
+            #expect(waiting.contains("It has not been sent yet: No worker is running."), "\(waiting)")
             #expect(try await shop.run("worker", "--once").status == 0)
             let page = try Client.read(await client.get("/messages/\(id)"), "message").text
             for expected in [
@@ -160,7 +160,7 @@ import Testing
             )
             let many = try await story(4)
             #expect(
-                many.contains("Of 2,000 failures that were looked at: 2,000 pushes failed as 400 BadTopic."),
+                many.contains("Of 2,000 failures that were read: 2,000 pushes failed as 400 BadTopic."),
                 "\(many)"
             )
         }
