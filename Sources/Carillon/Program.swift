@@ -63,7 +63,7 @@ struct Program {
         return status(ending, after: console.output, console.errors)
     }
 
-    /// Environment variables that begin with `CARILLON_` and name no option: most likely a typing error.
+    /// Environment variables that begin with `CARILLON_` but belong to no option, which is most likely a typing error.
     private var unknownVariables: [String] {
         let known = Option.all.flatMap { option in
             option.secrecy == .open ? [option.variable] : [option.variable, option.variable + "_FILE"]

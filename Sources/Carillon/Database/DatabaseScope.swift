@@ -3,7 +3,7 @@ import CarillonPostgres
 
 /// A database connection for the duration of one command.
 enum DatabaseScope {
-    /// Where several hosts are given: one that accepts writes, unless the command only reads.
+    /// If several hosts are given, connects to one that accepts writes, unless the command only reads.
     static func with<R>(
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
@@ -18,7 +18,7 @@ enum DatabaseScope {
         }
     }
 
-    /// The same, on a loop that outlives the connection.
+    /// The same, on an event loop that outlives the connection.
     static func with<R>(
         _ invocation: Invocation,
         on loop: EventLoop,
@@ -43,7 +43,7 @@ enum DatabaseScope {
         }
     }
 
-    /// A connection for the body alone, which no lock watch accompanies.
+    /// Opens a connection for the body, without a lock watch.
     static func with<R>(
         _ database: some ConnectionSource,
         on loop: EventLoop,

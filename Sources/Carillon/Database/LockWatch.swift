@@ -39,7 +39,7 @@ struct LockWatch: Sendable {
                         + "It continues when that transaction ends; Ctrl-C gives up."
                 )
             } catch {
-                // Errors are ignored: the command itself reports its outcome, and this is only a hint.
+                // Errors are ignored: the command reports its own outcome, and this is only a hint.
                 continue
             }
         }

@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 extension Log {
-    /// What becomes of the database of a service.
+    /// Logs an event of the database of a service.
     func tell(_ event: ServiceDatabase.Event) {
         switch event {
         case .lost(let cause):

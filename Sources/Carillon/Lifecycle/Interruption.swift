@@ -2,7 +2,7 @@ import CarillonIO
 
 /// The signals that ask a command to end.
 enum Interruption {
-    /// A closed terminal sends SIGHUP. Under nohup it is ignored, and stays ignored.
+    /// A closed terminal sends SIGHUP. Under nohup it is ignored, and remains so.
     private static var signals: [Signal] {
         [.terminate, .interrupt, .quit] + (Signal.hangUp.isIgnored ? [] : [.hangUp])
     }
@@ -37,7 +37,7 @@ enum Interruption {
         _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
         let watch = try SignalWatch(signals, on: loop)
-        // It begins only now: the first signal may follow its first line of output.
+        // The task starts only now, because the first signal may follow its first line of output.
         let task = Task { try await body() }
         let reader = Task {
             for await _ in watch.signals {

@@ -1,5 +1,5 @@
 extension Command {
-    /// The database roles that may run the command, any of them; empty if only the owner of the schema may.
+    /// The database roles that may run the command; any one of them suffices. Empty if only the owner of the schema may.
     /// docs/rights.md has the same table.
     var roles: [String] {
         switch words.joined(separator: " ") {

@@ -118,7 +118,7 @@ extension Option {
         .help("Manage channels at this service instead of Apple's.")
     static let removeUnknownChannels = Option("remove-unknown-channels", .flag)
         .help(
-            "Remove channels that Apple has and this database does not know, a day after they were first seen. Use it only if "
+            "Remove channels that exist at Apple but not in this database, a day after they were first seen. Use it only if "
                 + "nothing else creates channels for the app."
         )
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")

@@ -7,7 +7,7 @@ struct Option: Sendable {
         case open
         /// May contain a secret, as a database URL may contain a password: never printed, and may be read from a file.
         case sensitive
-        /// A secret: never an argument, which other users of the machine can see; only a variable or a file.
+        /// A secret: accepted only from a variable or a file, because other users of the machine can see arguments.
         case hidden
     }
 

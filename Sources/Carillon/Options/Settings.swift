@@ -26,7 +26,7 @@ struct Settings: Sendable {
     /// The value was read from that file.
     mutating func note(file: String, of option: Option) { files[option.flag] = file }
 
-    /// The file that the value was read from. It may have another one later.
+    /// The file that the value was read from. Its content may change later.
     func file(of option: Option) -> String? { files[option.flag] }
 
     /// The value was given, and is not the default.

@@ -63,7 +63,7 @@ struct SettingsReader {
         return path
     }
 
-    /// Nil too if a variable before it has the value itself.
+    /// Also nil if a variable with precedence has the value itself.
     private func fileInEnvironment(of option: Option) -> String? {
         for name in option.variables {
             if environment[name]?.isEmpty == false { return nil }
@@ -124,7 +124,7 @@ struct SettingsReader {
         do {
             return try SmallFile.read(path).secret
         } catch {
-            // A text that is no file, and does not begin like a path, may be the secret itself: it is not printed.
+            // A text that is not a file, and does not begin like a path, may be the secret itself, so it is not printed.
             let isPath = ["/", "./", "../"].contains { path.hasPrefix($0) } || SmallFile.exists(path)
             let sentence =
                 option.secrecy == .hidden && !isPath

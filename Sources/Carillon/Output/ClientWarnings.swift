@@ -4,7 +4,8 @@ import CarillonText
 import CarillonWeb
 import Synchronization
 
-/// Warnings that a client can cause at every request. Each is logged at once and then once a minute, with the number of times since.
+/// Warnings that a client can cause with every request. Each is logged at once, and then once a minute with the number of
+/// repetitions.
 final class ClientWarnings: Sendable {
     private let log: Log
     private let repeated = Mutex(RepeatedEvents<String>(interval: .seconds(60)))
@@ -12,8 +13,8 @@ final class ClientWarnings: Sendable {
     init(_ log: Log) { self.log = log }
 
     /// - Parameters:
-    ///   - value: with another one it is another warning.
-    ///   - details: of the time that is logged.
+    ///   - value: warnings with different values are separate.
+    ///   - details: fields of the occurrence that is logged.
     func warn(_ message: String, _ name: String, _ value: String, _ details: (String, any JSONConvertible)...) {
         let fields = [(name, value as any JSONConvertible)] + details
         guard let times = repeated.withLock({ $0.add(of: message + value, at: .now) }) else {
@@ -22,7 +23,7 @@ final class ClientWarnings: Sendable {
         log.write(.warning, message, fields + (times > 1 ? [("times", times)] : []))
     }
 
-    /// What a server has done to protect itself from its clients.
+    /// Logs what a server has done to protect itself from its clients.
     func tell(_ event: WebEvent) {
         switch event {
         case .idleConnectionClosed:

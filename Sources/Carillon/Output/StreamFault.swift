@@ -7,7 +7,7 @@ final class StreamFault: Sendable {
 
     func note(_ code: CInt) { self.code.withLock { $0 = $0 ?? code } }
 
-    /// The reader has closed the pipe, as `| head` does. That is a reason to end, not a failure.
+    /// The reader has closed the pipe, as `| head` does. This ends the program, but is not a failure.
     var isReaderGone: Bool { code.withLock { $0 } == EPIPE }
 
     /// A sentence, if output was lost.

@@ -1,11 +1,11 @@
 import CarillonTLS
 import FoundationEssentials
 
-/// What a client of a service must know.
+/// A secret that clients of a service must send.
 struct AccessToken: Sendable {
     private static let shortest = 16
 
-    /// Digests are compared, so that the time tells nothing about the token, not even its length.
+    /// Digests are compared, so that the time of the comparison reveals nothing about the token, not even its length.
     private let digest: [UInt8]
 
     init(_ text: String) throws(UsageError) {
@@ -20,7 +20,7 @@ struct AccessToken: Sendable {
         digest = Self.digest(of: text)
     }
 
-    /// By the value of the header `Authorization`: a bearer token, or the password of any user.
+    /// Checks the header `Authorization`: a bearer token, or the password of any user.
     func admits(_ authorization: String?) -> Bool {
         guard let words = authorization?.split(separator: " ", maxSplits: 1), words.count == 2 else { return false }
         switch words[0].lowercased() {

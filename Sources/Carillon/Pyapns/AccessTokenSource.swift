@@ -1,7 +1,7 @@
 import CarillonIO
 import Synchronization
 
-/// The access token of a service, which a file may replace while the service runs.
+/// The access token of a service, read from a file that may change while the service runs.
 final class AccessTokenSource: Sendable {
     private struct State {
         var token: AccessToken
@@ -15,16 +15,16 @@ final class AccessTokenSource: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - path: where the token was read; nil: nowhere.
-    ///   - failed: is told why the file cannot be used. Then the earlier token stays.
+    ///   - path: the file that the token was read from; nil if it was not read from a file.
+    ///   - failed: called with the reason if the file cannot be used. The previous token then stays valid.
     init(_ token: AccessToken, path: String?, failed: @escaping @Sendable (String) -> Void) {
         state = Mutex(State(token: token))
-        // Anything else can be read once only.
+        // Anything but a regular file can be read only once.
         self.path = path.flatMap { SmallFile.isRegular($0) ? $0 : nil }
         self.failed = failed
     }
 
-    /// Reads the file again if the last time was a second ago.
+    /// Reads the file again if it was last read a second ago or earlier.
     func current(at now: MonotonicInstant = .now) -> AccessToken {
         guard let path else { return state.withLock(\.token) }
         let isDue = state.withLock { state in

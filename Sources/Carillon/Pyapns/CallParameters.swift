@@ -18,7 +18,7 @@ struct CallParameters {
     mutating func text(_ name: String) throws(XMLRPCFault) -> String {
         switch try next(name) {
         case .string(let text): return text
-        // Python 3 sends bytes so.
+        // Python 3 sends bytes in this form.
         case .base64(let bytes):
             if let text = String(validating: bytes, as: UTF8.self) { return text }
             throw refusal(of: name, "text", got: "other binary data")
@@ -26,7 +26,7 @@ struct CallParameters {
         }
     }
 
-    /// A value that is not used, of any type.
+    /// Skips a parameter that is not used, whatever its type.
     mutating func skip() { _ = rest.popFirst() }
 
     func end() throws(XMLRPCFault) {

@@ -2,8 +2,8 @@ import CarillonPostgres
 
 /// What `feedback` returns: the dead tokens that it has not returned before.
 enum FeedbackReading {
-    /// The rows stay, and are marked as read; feedback passes, which mark them as handled, see no difference. Rows that
-    /// another call is reading are skipped. One row comes without a token, so that an unknown app is an error.
+    /// The rows are kept and marked as read. This does not affect feedback passes, which mark them as handled. Rows that another
+    /// call is reading are skipped. One extra row has no token, so that an unknown app is an error.
     static let statement = Statement(
         "pyapns_feedback",
         """

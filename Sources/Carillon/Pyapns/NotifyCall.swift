@@ -3,7 +3,8 @@ import CarillonText
 
 /// The arguments of `notify`: pairs of a device token and a payload. Equal payloads become one message.
 struct NotifyCall {
-    /// One statement, so one transaction: all messages are enqueued, or none. An unknown app is an error even without any.
+    /// A single statement, and thus one transaction: either all messages are enqueued or none. An unknown app is an error even if
+    /// there are no messages.
     static let statement = Statement(
         "pyapns_notify",
         """
@@ -19,9 +20,9 @@ struct NotifyCall {
 
     let app: String
     let tokens: [String]
-    /// Each once, in the order of the call.
+    /// Each payload once, in the order of the call.
     private(set) var payloads: [String] = []
-    /// For each token, the place of its payload, from 1.
+    /// For each token, the position of its payload, from 1.
     private(set) var places: [Int32] = []
 
     init(_ parameters: inout CallParameters) throws(XMLRPCFault) {
@@ -33,7 +34,7 @@ struct NotifyCall {
         switch (token, notification) {
         case (.string(let token), .structure):
             (tokens, notifications) = ([token], [notification])
-        // The Ruby client sends one token like this.
+        // The Ruby client sends a single token in this form.
         case (.string(let token), .array(let values)):
             (tokens, notifications) = ([token], values)
         case (.array(let values), .array(let others)):

@@ -20,7 +20,7 @@ struct ProvisionCall {
         app = try parameters.text("app_id")
         let text = try parameters.text("certificate")
         let environment = try parameters.next("environment")
-        // The timeout: it limited pyapns' connection to Apple, which is the workers' now.
+        // The timeout limited pyapns' own connection to Apple. Here workers connect to Apple.
         parameters.skip()
         try parameters.end()
         guard (1...255).contains(app.utf8.count) else {
@@ -44,7 +44,7 @@ struct ProvisionCall {
         }
     }
 
-    /// Once: what is stored is the text.
+    /// Reads the file once: its text is stored.
     private static func read(_ path: String, readsFiles: Bool) throws -> String {
         guard !path.contains(keyLine) else { throw isKeyAlone }
         guard readsFiles else {
@@ -60,7 +60,7 @@ struct ProvisionCall {
                 "The certificate is the text of a PEM file, or its absolute path on the machine of carillon pyapns."
             )
         }
-        // Opening anything else may never end.
+        // Opening any other kind of file might block forever.
         guard !SmallFile.exists(path) || SmallFile.isRegular(path) else {
             throw XMLRPCFault(.refused, "Cannot use the file \(path): it is not a regular file.")
         }

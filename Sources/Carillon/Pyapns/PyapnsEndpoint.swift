@@ -1,12 +1,12 @@
 import CarillonText
 import CarillonWeb
 
-/// HTTP for the service: which requests are calls, and who may make them.
+/// The HTTP side of the service: which requests are calls, and who may make them.
 struct PyapnsEndpoint: Sendable {
-    /// pyapns answers at every path. Python's client takes /RPC2 when its URL has none.
+    /// pyapns answers at every path. Python's client uses /RPC2 if its URL has no path.
     private static let paths = ["/", "/RPC2"]
 
-    /// About 10,000 notifications.
+    /// Enough for about 10,000 notifications.
     private static let bodyBytes = 8 * 1024 * 1024
 
     let service: PyapnsService
@@ -37,7 +37,7 @@ struct PyapnsEndpoint: Sendable {
         Response(headers: [("Content-Type", "text/xml; charset=utf-8")], body: XMLRPCResponse.document(result))
     }
 
-    /// Faults, since clients show only the status of other responses.
+    /// Faults instead of other responses, of which clients show only the status.
     private static let refusing: Refusal.Writing = { refusal, _ in
         switch refusal.cause {
         case .tooLarge:
@@ -71,7 +71,7 @@ struct PyapnsEndpoint: Sendable {
         return response
     }
 
-    /// Why a request is refused, by its headers.
+    /// Whether a request is refused because of its headers, and why.
     private func refused(_ request: Request) -> (Response, reason: String)? {
         if let token, !token.current().admits(request.header("Authorization")) {
             let response = Response(
@@ -81,8 +81,8 @@ struct PyapnsEndpoint: Sendable {
             )
             return (response, request.header("Authorization") == nil ? "no access token" : "another access token")
         }
-        // A page in a browser on this machine can reach a server that listens here only, but not without this header, or
-        // with a type that forms cannot have.
+        // A page in a browser on this machine can reach a server that listens only locally, but only with this header, or with a
+        // content type that forms can have.
         if request.header("Origin") != nil { return Self.refused(403, "Browsers are not served.") }
         guard request.method == "POST" else { return nil }
         let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()

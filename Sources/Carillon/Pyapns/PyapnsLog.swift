@@ -17,7 +17,7 @@ struct PyapnsLog: Sendable {
         warnings.warn("Calls fail.", "fault", fault.text)
     }
 
-    /// By the headers of the request.
+    /// Logs a request that was refused because of its headers.
     func refused(_ response: Response, _ reason: String) {
         if response.status == 401 { return warnings.warn("Requests are refused.", "reason", reason) }
         log.debug("A request was refused.", ["status": response.status, "reason": reason])

@@ -5,14 +5,14 @@ import CarillonText
 
 /// The methods of pyapns.
 struct PyapnsService: Sendable {
-    /// Calls with more notifications do not delay others.
+    /// Larger calls use connections of their own, so that they do not delay smaller ones.
     private static let smallCall = 200
 
     let database: ServiceDatabase
     let log: PyapnsLog
-    /// Whether a certificate may be named by its path. Only for clients on this machine: others would be told about its files.
+    /// Whether a certificate may be given as a path. Only for clients on this machine: others could find out about its files.
     let readsFiles: Bool
-    /// Whether 'provision' leaves apps that exist as they are.
+    /// Whether 'provision' leaves existing apps unchanged.
     let keepsApps: Bool
 
     /// Answers a call, given the body of its request.
@@ -71,13 +71,13 @@ struct PyapnsService: Sendable {
 }
 
 extension ServiceDatabase.Group {
-    /// Clients wait for 20 seconds.
+    /// Clients wait 20 seconds.
     private static let settings = SessionSettings.unhurried.with([
         "lock_timeout": "5s", "statement_timeout": "15s", "carillon.source": "pyapns",
     ])
 
     fileprivate static let small = ServiceDatabase.Group(name: "small", connections: 4, settings: settings)
-    /// Its calls may take seconds, in which no small one waits for them.
+    /// Large calls may take seconds, and small calls do not wait for them.
     fileprivate static let large = ServiceDatabase.Group(name: "large", connections: 2, settings: settings)
 }
 

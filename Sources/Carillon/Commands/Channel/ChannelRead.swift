@@ -20,7 +20,7 @@ extension Command {
                         "Apple has not created the channel \(row.reference): it is \(row.state)."
                     )
                 }
-                // One that is not recorded has no reference.
+                // A channel that is not recorded has no reference.
                 let id = row?.id ?? invocation.name
                 return try await ChannelService.with(app, on: connection) { service in
                     guard case .found(let policy) = try await service.ask(.read(ChannelID(id))) else {

@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 
 extension ChannelRecord {
-    /// The channel of that reference or id. A reference comes before another channel's id.
+    /// The channel with this reference or id. A reference takes precedence over the id of another channel.
     static func one(_ key: String, of app: String, on connection: PostgresConnection) async throws -> ChannelRecord {
         guard let row = try await all(key, of: app, from: connection).first else {
             throw CommandError(

@@ -2,7 +2,7 @@ import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
 
-/// Apple's channel service for one app, for the time of a command.
+/// Apple's channel service for one app, for the duration of a command.
 struct ChannelService {
     let site: ChannelSite
     let backend: HTTP2Backend

@@ -4,19 +4,19 @@ import CarillonPostgres
 import CarillonPushQueue
 import CarillonText
 
-/// Finds channels that Apple will not make or no longer has, and checks that the channel service of each app with channels can
-/// be reached. Asks Apple for nothing.
+/// Finds channels that Apple refuses to create or no longer has, and checks that the channel service of each app with channels can
+/// be reached. Sends Apple no request.
 struct ChannelChecks {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    /// The channels of an app, in short.
+    /// A summary of the channels of an app.
     private struct Channels: Decodable, Sendable {
         let appID: Int32
         let name: String
         /// How many are `failed` or `missing`.
         let broken: Int64
-        /// The first of those, and why.
+        /// The first of those, with its error.
         let reference: String?
         let error: String?
     }

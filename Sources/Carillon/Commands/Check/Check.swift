@@ -29,7 +29,7 @@ extension Command {
                 }
             }
             let failures = findings.filter { $0.condition == .failed }.map(\.status)
-            // What somebody must change comes before what may recover by itself.
+            // Problems that somebody must fix come before problems that may resolve themselves.
             return failures.first { $0 == .configuration } ?? failures.first { $0 == .unavailable } ?? failures.first
                 ?? .done
         }
@@ -47,7 +47,7 @@ extension Command {
 
     private static func findings(_ invocation: Invocation, on database: DatabaseSetting) async -> [Finding] {
         do {
-            // It reports who holds a lock, and does not wait for it.
+            // A check that meets a lock reports its holder instead of waiting.
             let settings = SessionSettings.unhurried.with(["lock_timeout": "2s"])
             return try await DatabaseScope.with(
                 invocation,

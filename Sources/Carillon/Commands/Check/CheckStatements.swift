@@ -4,7 +4,7 @@ enum CheckStatements {
     static let user = Statement("check_user", "SELECT current_user::text")
     static let now = Statement("check_now", "SELECT clock_timestamp()")
 
-    /// The rights that a worker needs and this user lacks.
+    /// The rights that a worker needs and this user does not have.
     static let missingRights = Statement(
         "check_rights",
         """
@@ -21,7 +21,7 @@ enum CheckStatements {
         """
     )
 
-    /// The rights that the migrations granted and that were revoked since.
+    /// The rights that the migrations granted and somebody has revoked.
     static let missingGrants = Statement(
         "check_grants",
         """
@@ -63,7 +63,7 @@ enum CheckStatements {
         """
     )
 
-    /// What lets roles see more than the app they are restricted to, with these roles. No row if nothing does.
+    /// What lets roles see more than the app they are restricted to, with the roles concerned. No row if there is nothing.
     static let openIsolation = Statement(
         "check_open_isolation",
         """

@@ -4,7 +4,7 @@ import CarillonText
 
 /// Finds sessions whose locks block workers or applications.
 struct LockCheck {
-    /// The locks of Carillon, and those of applications that enqueue, last for a moment only.
+    /// The locks of Carillon, and of applications that enqueue, are held only for a moment.
     private static let age = Duration.seconds(10)
 
     let connection: PostgresConnection

@@ -46,7 +46,7 @@ private struct CredentialImport {
         return .done
     }
 
-    /// Asks for confirmation if apps would be left with a certificate that does not cover their topics.
+    /// Asks for confirmation if the new certificate does not cover the topics of apps that use the credential.
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
         let current = try await CredentialStore(connection).list().first { $0.name == invocation.name }

@@ -24,9 +24,9 @@ final class DemoFleet: Sendable {
 
     /// - Parameters:
     ///   - isCounted: the demonstration counts pushes that were sent twice, runs the feedback pass itself, and waits for
-    ///     what is in flight at the end. The lease is long enough that no worker is declared dead because the machine is busy.
-    ///     Otherwise what is in flight is given up after two seconds: none of it is kept.
-    ///   - isSilent: nothing is said of what goes wrong, because it is seen elsewhere.
+    ///     pushes in flight at the end. The lease is long, so that no worker is declared dead because the machine is busy.
+    ///     If false, pushes in flight are abandoned after two seconds, because none of the data is kept.
+    ///   - isSilent: problems are not printed, because they are shown elsewhere.
     init(
         workers: Int,
         database: String,
@@ -78,7 +78,7 @@ final class DemoFleet: Sendable {
         }
     }
 
-    /// Waits until this many pushes have ended, and shows the progress. Throws if there is none for long.
+    /// Waits until this many pushes have ended, and shows the progress. Throws if there is no progress for long.
     func waitUntilEnded(_ count: Int, on loop: EventLoop, _ progress: (Totals) -> Void) async throws -> Totals {
         var before = -1
         var lastMove = MonotonicInstant.now

@@ -7,7 +7,7 @@ import CarillonWeb
 
 /// What `carillon demo --web` leaves running: a dashboard with apps, traffic, failures and a broadcast, until it is interrupted.
 struct Playground: Sendable {
-    /// A token for each push, each of which the gateway answers by its beginning.
+    /// Enqueues pushes to made-up tokens. The gateway's answer to each depends on the first digits of its token.
     private static let traffic = Statement(
         "playground_traffic",
         """
@@ -51,8 +51,8 @@ struct Playground: Sendable {
         "playground_broadcast",
         "SELECT carillon.broadcast('news', title => 'Evening news', body => 'What happened today', reference => 'evening')"
     )
-    /// Counts of the day before, which is made up: a shop with busy and quiet hours, four times the news, and half an hour in
-    /// which the gateway was overloaded.
+    /// Made-up counts of the previous day: a shop with busy and quiet hours, four broadcasts of news, and half an hour in which the
+    /// gateway was overloaded.
     private static let day = Statement(
         "playground_day",
         """
@@ -145,7 +145,7 @@ struct Playground: Sendable {
         try await connection.execute(Self.traffic, Parameters("weather", 3 as Int64, "Rain at five", "rain"))
     }
 
-    /// As an application would: some pushes each second, until it is interrupted.
+    /// Enqueues some pushes each second, as an application would, until it is interrupted.
     private func keepEnqueueing(on connection: PostgresConnection) async throws {
         var order = 1
         while true {

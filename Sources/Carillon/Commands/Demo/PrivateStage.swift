@@ -2,14 +2,14 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 
-/// A private PostgreSQL and a stand-in for APNs, for as long as somebody plays on them. Nothing of them is left.
+/// A private PostgreSQL and a stand-in for APNs, which exist as long as `play` runs. Both are removed at the end.
 struct PrivateStage: Sendable {
     let configuration: SimulatorConfiguration
     let console: Console
     let loop: EventLoop
 
     /// Returns when it is interrupted, which is its normal end.
-    /// - Parameter play: gets the URL of the database, and the gateway.
+    /// - Parameter play: receives the URL of the database, and the gateway.
     func run(_ play: @Sendable (String, APNsSimulator) async throws -> Void) async throws -> ExitStatus {
         do {
             console.note("Starting a private PostgreSQL ...")

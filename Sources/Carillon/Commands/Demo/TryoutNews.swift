@@ -4,7 +4,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-/// Prints what became of each message, once, as a line. Retries are in the log of the worker.
+/// Prints one line about each message when it has ended. Retries are in the log of the worker.
 struct TryoutNews {
     /// Messages that have ended within the last minute, with nothing waiting. A message that was cut into several jobs
     /// is one message.
@@ -81,7 +81,7 @@ struct TryoutNews {
         try await connection.query(Self.holds) { rows in try rows.stringIfPresent(0, "reason") }
     }
 
-    /// What has not ended, and why, as a line; nil if everything has.
+    /// A line about what has not ended, and why; nil if everything has ended.
     func left(becauseOf hold: String?) async throws -> String? {
         try await connection.query(Self.left) { rows in
             let pushes = try rows.int64(0, "pushes")

@@ -70,7 +70,7 @@ private struct FailuresList {
         let limit = invocation.settings.count(.limit)
         var parameters = Parameters()
         filter.append(to: &parameters)
-        // One more tells whether there are more.
+        // One extra row shows whether there are more.
         parameters.append(Int64(limit) + 1)
         let failures: [FailureRecord] = try await connection.values(of: Self.failures, parameters)
         return (Array(failures.prefix(limit)), failures.count > limit)

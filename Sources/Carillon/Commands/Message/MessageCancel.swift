@@ -19,7 +19,7 @@ extension Command {
                 try await cancel(id, of: invocation.settings.text(.app), connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
-            // The id that was given may be that of a part of a message.
+            // The given id may be that of a part of a message.
             let whole = messages.count == 1 ? messages[0].id : id
             if invocation.settings.isOn(.json) {
                 invocation.console.print(json: [
@@ -53,7 +53,7 @@ extension Command {
         of app: String?,
         _ connection: PostgresConnection
     ) async throws -> (Int64, [MessageStatus]) {
-        // The id of a retry is gone with it.
+        // If the given id is that of a retry, it no longer exists after the cancel.
         let ids = Set(try await MessageStatus.all(id, of: app, from: connection).map(\.id))
         guard !ids.isEmpty else { throw MessageKey.unknown("\(id)", of: app) }
         let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }

@@ -10,7 +10,7 @@ extension Command {
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
             "With the last migration, all functions, views and rights are applied; functions that the program no longer has are "
-            + "dropped and listed. If the schema is up to date, it does nothing. Several may run at the same time.",
+            + "dropped and listed. If the schema is up to date, it does nothing. Several machines may run it at the same time.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
@@ -43,7 +43,7 @@ extension Command {
         "migrate down",
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
-            "Drops all functions and views, too: afterwards run 'carillon migrate up' of the program that goes on from there. "
+            "Also drops all functions and views: afterwards, run 'carillon migrate up' of the version that is to continue. "
             + "Says which rows are deleted, and asks first; --yes agrees. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
@@ -136,7 +136,7 @@ extension Command {
     static let migrateSQL = Command(
         "migrate sql",
         summary: "Print the migrations as SQL, for psql and for other migration tools.",
-        discussion: "After the last migration follow the functions, views and rights, unless --to ends before it.",
+        discussion: "The functions, views and rights follow the last migration, unless --to ends before it.",
         options: [.after, .to],
         examples: ["carillon migrate sql | psql", "carillon migrate sql --after 7"],
         run: { invocation in

@@ -27,7 +27,7 @@ extension Command {
 }
 
 private struct Pyapns {
-    /// The calls under way when it is told to end have this long.
+    /// How long calls in progress may take after the request to stop.
     private static let drainTimeout = Duration.seconds(10)
 
     let invocation: Invocation

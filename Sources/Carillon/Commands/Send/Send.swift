@@ -18,7 +18,7 @@ extension Command {
             "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
         ],
         run: { invocation in
-            // A lock is waited for no longer than the outcome. 0 would mean no limit, which --wait 0s does not.
+            // A lock is not waited for longer than the outcome. A lock_timeout of 0 would mean no limit, unlike --wait 0s.
             let wait = invocation.settings.duration(.wait)
             let limit = wait > .zero ? min(wait, .seconds(86_400)) : .seconds(10)
             let milliseconds = max(1, limit.nanoseconds / 1_000_000)

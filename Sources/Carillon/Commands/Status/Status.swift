@@ -36,7 +36,7 @@ private struct StatusWatch {
                 }
                 return
             } catch {
-                // A server that restarts comes back. One that was never reached is an error.
+                // A server that restarts will come back. If it was never reached, that is an error.
                 let failure = CommandError(explaining: error)
                 guard hasShown, isWatching, failure.status == .unavailable || failure.status == .tryAgain,
                     !Task.isCancelled

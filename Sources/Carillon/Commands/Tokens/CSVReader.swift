@@ -1,9 +1,9 @@
 import CarillonText
 
-/// Splits the bytes of a file into records as RFC 4180 defines them. It holds at most what was fed last and one record.
+/// Splits the bytes of a file into records as defined in RFC 4180. It holds no more than the bytes fed last and one record.
 ///
-/// A line ends with LF or CR LF; a quoted field may contain line breaks. A record that breaks the rules costs only its
-/// first line: reading goes on with the next line.
+/// A line ends with LF or CR LF; a quoted field may contain line breaks. If a record is malformed, only its first line is refused,
+/// and reading continues with the next line.
 struct CSVReader {
     enum Step: Equatable {
         /// A record is ready.

@@ -44,7 +44,7 @@ struct ImportDisplay {
         let lines = tally.written + tally.refused
         var text = "\(lines.grouped) lines, \(Int(Double(lines) / max(0.1, seconds)).grouped) a second"
         if tally.refused > 0 { text += ", \(tally.refused.grouped) refused" }
-        // A part of what was read is not written yet, so its share is subtracted.
+        // Some of what was read is not written yet, so only the written share of it counts.
         guard let size, size > 0, tally.lines > 0, lines > 0 else { return text }
         let part = min(1, Double(tally.bytes) / Double(size) * Double(lines) / Double(tally.lines))
         let rest = Duration.seconds((seconds / part - seconds).rounded(.up))

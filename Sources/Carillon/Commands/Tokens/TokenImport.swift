@@ -1,8 +1,8 @@
 import CarillonIO
 import CarillonPushQueue
 
-/// Writes the registrations of a file into the database. While one batch is written, the next is read and sorted; no more than
-/// these two are in memory.
+/// Writes the registrations of a file into the database. While one batch is written, the next one is read and sorted; memory never
+/// holds more than these two.
 struct TokenImport {
     let source: InputFile
     let store: TokenStore

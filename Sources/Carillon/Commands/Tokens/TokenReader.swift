@@ -7,7 +7,7 @@ import CarillonText
 /// It does no I/O: feed it, call `read` until it is hungry, feed it again, and finish.
 struct TokenReader {
     enum Step: Equatable {
-        /// The batch is full, or as many lines were refused as are kept at once.
+        /// The batch is full, or the maximum number of refused lines was reached.
         case full
         case hungry
     }

@@ -2,7 +2,7 @@ import CarillonDashboard
 import CarillonIO
 import CarillonWeb
 
-/// The dashboards of some databases, as the options say: for `web`, and for a worker that serves them beside its work.
+/// The dashboards of some databases, configured by options: for `web`, and for a worker with --web.
 struct DashboardService: Sendable {
     private let dashboards: DashboardServer
     private let server: WebServer
@@ -35,7 +35,7 @@ struct DashboardService: Sendable {
         self.address = address
     }
 
-    /// Returns where this machine reaches it.
+    /// Starts the server, and returns the address at which this machine reaches it.
     func start() throws -> Address {
         try server.start()
         return Address(host: address.host == "0.0.0.0" ? "127.0.0.1" : address.host, port: server.port)

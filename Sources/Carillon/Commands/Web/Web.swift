@@ -28,7 +28,7 @@ extension Command {
 }
 
 private struct Web {
-    /// Requests under way when it is told to end have this long.
+    /// How long requests in progress may take after the request to stop.
     private static let drainTimeout = Duration.seconds(5)
 
     let invocation: Invocation

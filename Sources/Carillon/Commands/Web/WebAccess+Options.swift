@@ -10,7 +10,7 @@ extension WebAccess {
 
     private static let shortest = 8
 
-    /// Who may read and change, as the options say. Throws if the dashboard would be open to other machines.
+    /// Derives from the options who may read and change. Throws if the dashboard would be open to other machines.
     convenience init(_ settings: Settings, to address: Address) throws(UsageError) {
         let (password, operatorPassword) = (settings.text(.password), settings.text(.operatorPassword))
         for text in [password, operatorPassword] {

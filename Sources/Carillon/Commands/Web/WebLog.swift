@@ -15,8 +15,8 @@ struct WebLog: Sendable {
     func tell(_ event: DashboardEvent) {
         switch event {
         case .loginFailed(let request):
-            // Only as many as `AttemptLimit` allows, so each address is named. What was typed is not: a password gets into the
-            // wrong field.
+            // `AttemptLimit` limits their number, so each address is logged. What was typed is not logged, because people type
+            // passwords into the wrong field.
             warnings.warn("A login failed: the password was wrong.", "address", Self.address(of: request))
         case .loginRefused(let request): refuse("Logins are refused.", "too many passwords were wrong", request)
         case .tokenRefused(let request): refuse("Messages are refused.", "an unknown token", request)
@@ -41,7 +41,7 @@ struct WebLog: Sendable {
     }
 
     private func fail(_ message: String, _ request: Request, _ error: Explanation) {
-        // The server has stopped, and with it what the request waited for.
+        // The server has stopped, and with it the work that the request waited for.
         guard !Task.isCancelled else { return log.debug(message, ["error": error.sentence, "path": request.path]) }
         warnings.warn(message, "error", error.sentence, ("path", request.path))
     }

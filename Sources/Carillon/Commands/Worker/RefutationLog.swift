@@ -1,6 +1,6 @@
 import ApplePush
 
-/// Says when a gateway of the binary protocol has contradicted its silence.
+/// Logs that a gateway of the binary protocol has refused pushes that already counted as sent.
 struct RefutationLog: APNs.Observer {
     let log: Log
 

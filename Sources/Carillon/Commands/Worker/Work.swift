@@ -83,11 +83,11 @@ private struct Work: Sendable {
         await dashboard?.stop()
         for site in sites { await site.gauges.close() }
         let statuses = zip(sites, try result.get()).map { status(of: $1, on: $0) }
-        // What somebody must change comes first, then what may recover by itself.
+        // Problems that somebody must fix come first, then problems that may resolve themselves.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
 
-    /// What --web serves, with the same logins as the worker.
+    /// The dashboards that --web serves, with the logins of the worker.
     private func dashboard(of databases: [DatabaseSetting], _ loop: EventLoop) throws -> DashboardService? {
         guard invocation.settings.isOn(.withWeb), let address = invocation.settings.address(.webAddress) else {
             return nil
@@ -147,7 +147,7 @@ private struct Work: Sendable {
         )
         if site.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
-        // The log has reported each problem when it occurred. An app that a breaker paused is a problem too.
+        // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !report.counters.breakers.isEmpty { return .configuration }
         let kinds = report.holds.map(\.hold.kind)
         if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }

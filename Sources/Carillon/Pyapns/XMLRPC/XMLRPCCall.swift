@@ -17,7 +17,7 @@ struct XMLRPCCall: Equatable, Sendable {
     }
 }
 
-/// The grammar of a call. Every end of an element was compared with its start by `XMLReader`.
+/// The grammar of a call. `XMLReader` has checked that start and end tags match.
 private struct Reader: ~Copyable {
     private var xml: XMLReader
     init(_ document: [UInt8]) throws(XMLError) { xml = try XMLReader(document) }
@@ -87,7 +87,7 @@ private struct Reader: ~Copyable {
         }
     }
 
-    /// Only what XML-RPC allows: no hexadecimal digits, no infinity.
+    /// Accepts only what XML-RPC allows: no hexadecimal digits, no infinity.
     private static func double(_ text: String) -> Double? {
         guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
         return Double(text).flatMap { $0.isFinite ? $0 : nil }
@@ -120,7 +120,7 @@ private struct Reader: ~Copyable {
             try start(of: "value")
             let member = XMLRPCValue.Member(name: name, value: try value())
             try end(of: "member")
-            // The last one counts, as in Python.
+            // If a name is repeated, its last value counts, as in Python.
             if let place = places[name] {
                 members[place] = member
             } else {
@@ -133,7 +133,7 @@ private struct Reader: ~Copyable {
 
     // MARK: Elements
 
-    /// The text up to the end of the element that was started.
+    /// The text up to the end of the current element.
     private mutating func content() throws(XMLError) -> String {
         var text = ""
         while true {
@@ -145,7 +145,7 @@ private struct Reader: ~Copyable {
         }
     }
 
-    /// The name of the next element; nil at the end of the one that it would be in.
+    /// The name of the next child element; nil at the end of the current element.
     private mutating func child() throws(XMLError) -> String? {
         while true {
             switch try xml.next() {

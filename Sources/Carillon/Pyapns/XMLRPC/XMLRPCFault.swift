@@ -1,4 +1,4 @@
-/// A call that failed, as the client receives it.
+/// The fault that a client receives if its call fails.
 struct XMLRPCFault: Error, Equatable {
     /// The codes that pyapns answers with. Its clients know 404, 401 and 500.
     enum Code: Int, Sendable {
@@ -6,7 +6,7 @@ struct XMLRPCFault: Error, Equatable {
         case badEnvironment = 401
         case unavailable = 500
         case unknownMethod = 8001
-        /// The call cannot be understood, or is refused: sending it again is of no use.
+        /// The call is malformed or refused, so there is no point in repeating it.
         case refused = 8002
     }
 

@@ -56,7 +56,7 @@ enum XMLRPCResponse {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
-            case "\r": escaped += "&#13;"  // a reader would make a line feed of it
+            case "\r": escaped += "&#13;"  // an XML reader would turn it into a line feed
             // XML has no form for other control characters.
             case _ where scalar.value < 32 && scalar != "\n" && scalar != "\t": escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)

@@ -10,11 +10,11 @@ enum XMLRPCValue: Equatable, Sendable {
     case int(Int64)
     case double(Double)
     case string(String)
-    /// As it is written: 20261124T00:10:04, without a time zone.
+    /// In the form 20261124T00:10:04, without a time zone.
     case dateTime(String)
     case base64([UInt8])
     case array([XMLRPCValue])
-    /// In the order of the call, each name once.
+    /// In the order of the call, with each name once.
     case structure([Member])
 
     /// For errors.
