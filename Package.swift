@@ -84,7 +84,7 @@ let package = Package(
         ),
         .target(
             name: "CarillonPushQueue",
-            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema"],
+            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText"],
             path: "Sources/PushQueue",
             swiftSettings: domain
         ),

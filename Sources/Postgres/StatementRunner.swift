@@ -8,14 +8,6 @@ package protocol StatementRunner: Sendable {
 }
 
 extension StatementRunner {
-    /// Runs a statement and reads a value from each of its rows.
-    package func values<Value: RowReadable>(
-        of statement: Statement,
-        _ parameters: Parameters = Parameters()
-    ) async throws -> [Value] {
-        try await query(statement, parameters) { rows in try rows.indices.map { row in try Value(rows, row) } }
-    }
-
     /// Runs a statement and reads a record from each of its rows.
     package func values<Value: Decodable & Sendable>(
         of statement: Statement,

@@ -5,11 +5,23 @@ package struct RowDecoder: Decoder {
     /// The rows of an answer, with the places of their columns.
     package final class Source {
         package let rows: Rows
-        fileprivate let places: [String: Int]
+        private let columns: [String: Int]
+        /// The columns of properties that were looked for, since all rows have the same.
+        private var found: [String: Int?] = [:]
 
         init(_ rows: borrowing Rows) {
             self.rows = Rows(rows.result)
-            places = Dictionary((0..<rows.columnCount).map { (rows.name(of: $0), $0) }) { first, _ in first }
+            columns = Dictionary((0..<rows.columnCount).map { (rows.name(of: $0), $0) }) { first, _ in first }
+        }
+
+        fileprivate func column(for property: String) -> Int? {
+            if let known = found[property] { return known }
+            let name = property.replacing("ID", with: "Id").reduce(into: "") {
+                $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1)
+            }
+            let column = columns[name] ?? (name.hasPrefix("is_") ? columns[String(name.dropFirst(3))] : nil)
+            found[property] = .some(column)
+            return column
         }
     }
 
@@ -50,16 +62,9 @@ package struct RowDecoder: Decoder {
         }
     }
 
-    private func column(for property: String) -> Int? {
-        let name = property.replacing("ID", with: "Id").reduce(into: "") {
-            $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1)
-        }
-        return source.places[name] ?? (name.hasPrefix("is_") ? source.places[String(name.dropFirst(3))] : nil)
-    }
-
     private func at(_ property: String) -> RowDecoder {
         var decoder = self
-        decoder.place = column(for: property).map { .column($0) } ?? .property(property)
+        decoder.place = source.column(for: property).map { .column($0) } ?? .property(property)
         return decoder
     }
 
@@ -76,12 +81,16 @@ package struct RowDecoder: Decoder {
         func contains(_ key: Key) -> Bool { true }
 
         func decodeNil(forKey key: Key) throws -> Bool {
-            guard let column = decoder.column(for: key.stringValue) else { throw decoder.missing(key.stringValue) }
+            guard let column = decoder.source.column(for: key.stringValue) else {
+                throw decoder.missing(key.stringValue)
+            }
             return try decoder.source.rows.isNull(decoder.row, .place(column))
         }
 
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            if let column = decoder.column(for: key.stringValue), let array = try array(type, column) { return array }
+            if let column = decoder.source.column(for: key.stringValue), let array = try array(type, column) {
+                return array
+            }
             return try Value(from: decoder.at(key.stringValue))
         }
 
@@ -146,12 +155,25 @@ extension Rows {
 
 extension Rows {
     /// A record from each row.
-    package func records<Value: Decodable>() throws -> [Value] {
+    package func records<Value: Decodable>() throws(PostgresError) -> [Value] {
         let source = RowDecoder.Source(self)
-        return try indices.map { try Value(from: RowDecoder(source, row: $0)) }
+        var records: [Value] = []
+        records.reserveCapacity(count)
+        for row in indices { records.append(try Self.record(RowDecoder(source, row: row))) }
+        return records
     }
 
-    package func record<Value: Decodable>(_ row: Int) throws -> Value {
-        try Value(from: RowDecoder(RowDecoder.Source(self), row: row))
+    package func record<Value: Decodable>(_ row: Int) throws(PostgresError) -> Value {
+        try Self.record(RowDecoder(RowDecoder.Source(self), row: row))
+    }
+
+    private static func record<Value: Decodable>(_ decoder: RowDecoder) throws(PostgresError) -> Value {
+        do {
+            return try Value(from: decoder)
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            throw PostgresError(.unexpectedValue, "a value does not fit: \(error)")
+        }
     }
 }

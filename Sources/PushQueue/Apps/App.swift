@@ -1,9 +1,9 @@
 package import ApplePush
-package import CarillonPostgres
+import CarillonPostgres
 
 /// A row of `apps`, with the name of its credential.
 @dynamicMemberLookup
-package struct App: Equatable, Identifiable, Sendable {
+package struct App: Decodable, Equatable, Identifiable, Sendable {
     /// Where the pushes of an app go, and what authenticates them.
     package struct Route: Hashable, Sendable {
         package let gateway: Gateway
@@ -13,13 +13,13 @@ package struct App: Equatable, Identifiable, Sendable {
     package let id: Int32
     package internal(set) var settings: AppSettings
     /// The id of its credential.
-    var certificate: Int32?
+    var certificateID: Int32?
     package internal(set) var isPaused = false
     /// Why it is paused, if known.
-    package internal(set) var pauseReason: String?
+    package internal(set) var pausedReason: String?
     /// Microseconds since 1970.
-    package internal(set) var createdAt: Int64 = 0
-    package internal(set) var updatedAt: Int64 = 0
+    package var createdAt: Int64 = 0
+    package var updatedAt: Int64 = 0
 
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
@@ -64,37 +64,10 @@ package struct App: Equatable, Identifiable, Sendable {
     }
 }
 
-extension App: RowReadable {
+extension App {
     /// What a statement selects to read apps, with `tables`.
-    static let columns = """
-        a.id, a.name, a.topic, a.certificate_id, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
-        a.feedback_gateway, a.channel_gateway, a.remove_unknown_channels, a.max_rate, a.max_attempts, a.reap_bad_tokens,
-        a.collapse_unknown, a.keep_unique_ids, a.max_per_device, a.paused, a.paused_reason, a.created_at, a.updated_at
-        """
+    static let columns =
+        "a.id, " + AppSetting.all.map { "a.\($0.column), " }.joined()
+        + "a.certificate_id, c.name AS credential, a.paused, a.paused_reason, a.created_at, a.updated_at"
     static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
-
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int32(row, "id")
-        settings = AppSettings(name: try rows.string(row, "name"))
-        settings.topic = try rows.stringIfPresent(row, "topic")
-        settings.credential = try rows.stringIfPresent(row, "credential")
-        settings.environment = try rows.choice(row, "environment")
-        settings.protocol = try rows.choice(row, "protocol")
-        settings.gateway = try rows.stringIfPresent(row, "gateway")
-        settings.gatewayCA = try rows.stringIfPresent(row, "gateway_ca")
-        settings.feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
-        settings.channelGateway = try rows.stringIfPresent(row, "channel_gateway")
-        settings.removesUnknownChannels = try rows.bool(row, "remove_unknown_channels")
-        settings.maxRate = try rows.int32IfPresent(row, "max_rate")
-        settings.maxPerDevice = try rows.int32IfPresent(row, "max_per_device")
-        settings.maxAttempts = try rows.int32(row, "max_attempts")
-        settings.reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
-        settings.collapsesUnknown = try rows.bool(row, "collapse_unknown")
-        settings.keepsUniqueIDs = try rows.bool(row, "keep_unique_ids")
-        certificate = try rows.int32IfPresent(row, "certificate_id")
-        isPaused = try rows.bool(row, "paused")
-        pauseReason = try rows.stringIfPresent(row, "paused_reason")
-        createdAt = try rows.timestamp(row, "created_at")
-        updatedAt = try rows.timestamp(row, "updated_at")
-    }
 }

@@ -4,7 +4,7 @@ import CarillonPostgres
 /// The apps of the lanes that this worker has found, as their rows were read last.
 struct AppDirectory: Sendable {
     enum Entry: Sendable {
-        case known(RoutedApp)
+        case known(AppRoute)
         /// The database has no such app.
         case absent
         case unread
@@ -25,9 +25,9 @@ struct AppDirectory: Sendable {
         let credential: Result<Credential, Hold>
     }
 
-    /// See `AppRow.fingerprint`.
+    /// See `AppWithSecret.fingerprint`.
     var fingerprint: [Int64] = []
-    private var apps: [Int32: RoutedApp] = [:]
+    private var apps: [Int32: AppRoute] = [:]
     private var absent: Set<Int32> = []
     private var certificates: [Int32: Certificate] = [:]
 
@@ -66,7 +66,7 @@ struct AppDirectory: Sendable {
     }
 
     /// The rows of these apps were read. Apps without a row are absent.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> News {
+    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> News {
         var news = News()
         var left: Set<Credential> = []
         let present = Set(rows.map(\.app.id))
@@ -76,7 +76,7 @@ struct AppDirectory: Sendable {
         }
         for row in rows {
             let id = row.app.id
-            let app = RoutedApp(row.app, route(of: row, &news))
+            let app = AppRoute(row.app, route(of: row, &news))
             if let before = apps.updateValue(app, forKey: id), before.route != app.route {
                 news.rerouted.append(id)
                 if case .success(let route) = before.route { left.insert(route.credential) }
@@ -94,7 +94,7 @@ struct AppDirectory: Sendable {
 
     private func isInUse(_ credential: Credential) -> Bool { apps.values.contains { $0.sends(with: credential) } }
 
-    private mutating func route(of row: AppRow, _ news: inout News) -> Result<App.Route, Hold> {
+    private mutating func route(of row: AppWithSecret, _ news: inout News) -> Result<App.Route, Hold> {
         do throws(Hold) {
             let gateway = try row.app.gateway()
             return .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
@@ -103,8 +103,8 @@ struct AppDirectory: Sendable {
         }
     }
 
-    private mutating func credential(_ row: AppRow, _ news: inout News) throws(Hold) -> Credential {
-        guard let id = row.app.certificate, let version = row.version else { throw row.hasNoCredential }
+    private mutating func credential(_ row: AppWithSecret, _ news: inout News) throws(Hold) -> Credential {
+        guard let id = row.app.certificateID, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
             let credential = Result { () throws(Hold) in try secret.usable() }
             certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)

@@ -1,5 +1,5 @@
 /// The environment of Apple's that an app sends to.
-package enum AppEnvironment: String, CaseIterable, Sendable {
+package enum AppEnvironment: String, CaseIterable, Decodable, Sendable {
     case production
     case sandbox
 }

@@ -1,5 +1,5 @@
 /// What an app speaks with its gateway.
-package enum AppProtocol: String, CaseIterable, Sendable {
+package enum AppProtocol: String, CaseIterable, Decodable, Sendable {
     case http2
     /// Apple has switched it off; other gateways speak it.
     case binary

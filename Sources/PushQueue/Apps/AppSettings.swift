@@ -1,5 +1,5 @@
 /// What a person sets for an app.
-package struct AppSettings: Equatable, Sendable {
+package struct AppSettings: Decodable, Equatable, Sendable {
     package var name: String
     /// The bundle identifier, as a rule; nil: the topic of the certificate.
     package var topic: String?
@@ -15,18 +15,18 @@ package struct AppSettings: Equatable, Sendable {
     /// `host:port` in place of Apple's channel service.
     package var channelGateway: String?
     /// Remove channels that Apple has and this database does not know.
-    package var removesUnknownChannels = false
+    package var removeUnknownChannels = false
     /// Pushes a second of the whole fleet.
     package var maxRate: Int32?
     /// Background pushes an hour to one device token.
     package var maxPerDevice: Int32?
     package var maxAttempts: Int32 = 10
     /// Also delete tokens that fail as BadDeviceToken.
-    package var reapsBadTokens = false
+    package var reapBadTokens = false
     /// A push of unknown outcome is sent again with its `apns-id` as collapse id.
-    package var collapsesUnknown = false
+    package var collapseUnknown = false
     /// Keep the `apns-unique-id` of each push.
-    package var keepsUniqueIDs = false
+    package var keepUniqueIDs = false
 
     package init(name: String) { self.name = name }
 }

@@ -44,14 +44,14 @@ final class AppWatch {
 
     /// True: something has changed.
     private func readNews(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        let fingerprint = try await database.ask(connection, AppRow.fingerprint) { rows in
+        let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
             [
                 try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),
                 try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
             ]
         }
         guard core.state.schedule.limits.apps.fingerprint != fingerprint else { return false }
-        let unjudged = try await database.ask(connection, AppRow.unjudged) { rows in
+        let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
         let runs = try await database.ask(connection, WorkerStatements.pausedRuns) { rows in
@@ -70,8 +70,8 @@ final class AppWatch {
     func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         guard !ids.isEmpty else { return }
         let parameters = core.state.schedule.limits.apps.parameters(for: ids)
-        let rows = try await database.ask(connection, AppRow.statement, parameters) { rows in
-            try rows.indices.map { try AppRow(rows, $0) }
+        let rows: [AppWithSecret] = try await database.ask(connection, AppWithSecret.statement, parameters) {
+            try $0.records()
         }
         let unused = core.event { $0.read(rows, of: ids) }
         ledger.count { counters in

@@ -27,12 +27,12 @@ final class ChannelKeeper {
         try await record(on: connection)
         while core.goesOn {
             // One at a time: those that wait for Apple's answer could be taken over meanwhile.
-            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) { rows in
-                try rows.indices.map { try ChannelTask(rows, $0) }
+            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) {
+                try $0.records()
             }
             if tasks.isEmpty { return }
-            let sites = try await ChannelSite.read(Array(Set(tasks.map(\.app))), on: connection)
-            for task in tasks { try await manage(task, at: sites[task.app], on: connection) }
+            let sites = try await ChannelSite.read(Array(Set(tasks.map(\.appID))), on: connection)
+            for task in tasks { try await manage(task, at: sites[task.appID], on: connection) }
         }
     }
 
@@ -57,7 +57,7 @@ final class ChannelKeeper {
         of task: ChannelTask,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
-        let key = (task.app, task.reference, task.attempt)
+        let key = (task.appID, task.reference, task.attempt)
         switch consequence {
         case .made(let channel):
             // Kept until it is recorded: nobody else knows the id.
@@ -68,21 +68,21 @@ final class ChannelKeeper {
         case .failed(let error, let again, let isUnknown):
             let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
             try await connection.execute(ChannelStatements.failed, parameters)
-            ledger.log(.channelFailed(app: task.app, reference: task.reference, error: error, isFinal: again == nil))
+            ledger.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: again == nil))
         }
     }
 
     private func record(on connection: PostgresConnection) async throws(PostgresError) {
         while let next = unrecorded.first {
             let parameters = Parameters(
-                next.task.app,
+                next.task.appID,
                 next.task.reference,
                 next.task.attempt,
                 next.channel.description
             )
             let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
             unrecorded.removeFirst()
-            let (app, reference, channel) = (next.task.app, next.task.reference, next.channel.description)
+            let (app, reference, channel) = (next.task.appID, next.task.reference, next.channel.description)
             ledger.log(
                 isRecorded
                     ? .channelMade(app: app, reference: reference, channel: channel)
@@ -114,7 +114,7 @@ final class ChannelKeeper {
                 ledger.log(.channelsNotCompared(app: app, error: error.message))
                 continue
             }
-            let rule = ChannelSync.Removal(includesUnknown: site.removesUnknownChannels)
+            let rule = ChannelSync.Removal(includesUnknown: site.removeUnknownChannels)
             let (removed, failure) = try await sync.remove(entries, rule, on: connection)
             if let failure { ledger.log(.channelsNotCompared(app: app, error: failure.message)) }
             let unknown = entries.count { $0.state == "unknown" } - removed.count

@@ -8,7 +8,7 @@ package struct ChannelSite: Sendable {
     /// The bundle identifier.
     package let topic: String
     /// Remove channels that this database does not know, a day after they were first seen.
-    package let removesUnknownChannels: Bool
+    package let removeUnknownChannels: Bool
     package let gateway: Gateway
     package let credential: Credential
 
@@ -18,18 +18,17 @@ package struct ChannelSite: Sendable {
         on connection: PostgresConnection
     ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Hold>] {
         let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        return try await connection.ask(AppRow.statement, parameters) { rows in
+        return try await connection.ask(AppWithSecret.statement, parameters) { rows in
             var sites: [Int32: Result<ChannelSite, Hold>] = [:]
-            for row in rows.indices {
-                let app = try AppRow(rows, row)
+            for app in try rows.records() as [AppWithSecret] {
                 sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }
             }
             return sites
         }
     }
 
-    private init(_ row: AppRow, on connection: PostgresConnection) throws(Hold) {
-        guard let secret = row.secret, let certificate = row.app.certificate else { throw row.hasNoCredential }
+    private init(_ row: AppWithSecret, on connection: PostgresConnection) throws(Hold) {
+        guard let secret = row.secret, let certificate = row.app.certificateID else { throw row.hasNoCredential }
         let plain = try secret.usable()
         guard let topic = row.app.topic ?? plain.facts.topics.first else {
             throw Hold(
@@ -40,7 +39,7 @@ package struct ChannelSite: Sendable {
         app = row.app.id
         name = row.app.name
         self.topic = topic
-        removesUnknownChannels = row.app.removesUnknownChannels
+        removeUnknownChannels = row.app.removeUnknownChannels
         gateway = try row.app.channelGateway()
         credential = plain.supplied(
             by: FleetProviderToken(certificate: certificate, since: row.credentialSince ?? 0, connection).supply

@@ -4,9 +4,9 @@ package import CarillonPostgres
 /// Compares the channels of an app with Apple's list, and removes what nobody has recorded.
 package struct ChannelSync: Sendable {
     /// A channel, as the table and Apple's list have it.
-    package struct Entry: RowReadable, Sendable, Equatable {
+    package struct Entry: Decodable, Sendable, Equatable {
         /// Nil: Apple has not created it yet.
-        package let channel: String?
+        package let channelID: String?
         /// Nil: the table does not have it.
         package let reference: String?
         /// As in the table, or `unknown`.
@@ -15,14 +15,6 @@ package struct ChannelSync: Sendable {
         package let isOurs: Bool
         /// When an unknown one was first seen, in microseconds since 1970.
         package let firstSeenAt: Int64?
-
-        package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            channel = try rows.stringIfPresent(row, "channel_id")
-            reference = try rows.stringIfPresent(row, "reference")
-            state = try rows.string(row, "state")
-            isOurs = try rows.isNull(row, "is_ours") ? false : rows.bool(row, "is_ours")
-            firstSeenAt = try rows.timestampIfPresent(row, "first_seen_at")
-        }
     }
 
     /// Which unknown channels are removed.
@@ -62,10 +54,7 @@ package struct ChannelSync: Sendable {
         switch await site.ask(.list, through: backend) {
         case .success(.list(let channels)):
             let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
-            let entries: [Entry] = try await connection.ask(ChannelStatements.listed, parameters) { rows in
-                try rows.indices.map { try Entry(rows, $0) }
-            }
-            return .success(entries)
+            return .success(try await connection.ask(ChannelStatements.listed, parameters) { try $0.records() })
         case .success:
             return .failure(ChannelError(.malformed, "The channel service answered another request."))
         case .failure(let error): return .failure(error)
@@ -81,7 +70,7 @@ package struct ChannelSync: Sendable {
         let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
         var removed: [String] = []
         for entry in entries where rule.removes(entry, at: now) {
-            guard let channel = entry.channel else { continue }
+            guard let channel = entry.channelID else { continue }
             if case .failure(let error) = await site.ask(.remove(ChannelID(channel)), through: backend),
                 !ChannelRules.isGone(error)
             {

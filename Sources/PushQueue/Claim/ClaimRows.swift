@@ -105,12 +105,12 @@ extension ClaimRows {
         """
     )
 
-    /// - Parameter collapsesUnknown: The answer marks the jobs whose pushes get a collapse id because they may have arrived.
+    /// - Parameter collapseUnknown: The answer marks the jobs whose pushes get a collapse id because they may have arrived.
     package static func parameters(
         _ plan: ClaimPlan,
         worker: Int64,
         mostBytes: Int32,
-        collapsesUnknown: Bool = false
+        collapseUnknown: Bool = false
     ) -> Parameters {
         Parameters(
             plan.lane.app,
@@ -120,7 +120,7 @@ extension ClaimRows {
             plan.rows,
             plan.pushes,
             mostBytes,
-            collapsesUnknown
+            collapseUnknown
         )
     }
 
@@ -128,7 +128,7 @@ extension ClaimRows {
     package init(
         _ rows: borrowing Rows,
         _ plan: ClaimPlan,
-        app: RoutedApp?,
+        app: AppRoute?,
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
         let columns = try ClaimColumns(rows)
@@ -167,7 +167,7 @@ extension ClaimedJobs {
         _ rows: borrowing Rows,
         _ row: Int,
         _ columns: ClaimColumns,
-        of app: RoutedApp?,
+        of app: AppRoute?,
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: ByteRange?

@@ -115,14 +115,14 @@ final class FlightRunner {
         defer { if isLarge { database.passLargeTurn() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
-        let app: RoutedApp? =
+        let app: AppRoute? =
             if case .known(let app) = core.state.schedule.limits.apps[plan.lane.app] { app } else { nil }
         let installation = core.state.lease.installation
         let parameters = ClaimRows.parameters(
             plan,
             worker: worker,
             mostBytes: core.options.mostBytes,
-            collapsesUnknown: app?.row.settings.collapsesUnknown ?? false
+            collapseUnknown: app?.row.settings.collapseUnknown ?? false
         )
         do throws(PostgresError) {
             return .claimed(

@@ -40,7 +40,7 @@ extension WorkerState {
 
     private func keepsUniqueIDs(_ app: Int32) -> Bool {
         guard case .known(let app) = schedule.limits.apps[app] else { return false }
-        return app.row.settings.keepsUniqueIDs
+        return app.row.settings.keepUniqueIDs
     }
 
     /// A settlement was written.

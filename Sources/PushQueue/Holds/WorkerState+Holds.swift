@@ -5,7 +5,7 @@ import CarillonPostgres
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
     /// Rows of apps were read. Returns the credentials that no app uses any more.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> Set<Credential> {
+    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> Set<Credential> {
         let news = schedule.read(rows, of: ids)
         for finding in news.findings { tallies.add(.finding(finding)) }
         return news.unused
@@ -28,7 +28,7 @@ extension WorkerState {
             let wait = schedule.hold(id, for: hold, at: now, using: &random)
         else { return nil }
         tallies.add(.hold(app: id, (hold, wait)))
-        if hold.isOfCredential, let certificate = app.row.certificate {
+        if hold.isOfCredential, let certificate = app.row.certificateID {
             let status: String? =
                 switch (hold.kind, app.route) {
                 case (.credential, .failure): "invalid"
@@ -50,7 +50,7 @@ extension WorkerState {
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard case .known(let app) = schedule.limits.apps[id], schedule.endHold(of: id) else { return nil }
         tallies.add(.hold(app: id, nil))
-        if let certificate = app.row.certificate { tallies.add(.status(of: certificate, "ok", error: nil)) }
+        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, "ok", error: nil)) }
         return .holdEnded(app: id, name: app.name)
     }
 }

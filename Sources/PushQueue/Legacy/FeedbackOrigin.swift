@@ -23,8 +23,8 @@ struct FeedbackOrigin: Sendable {
         let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         if ids.isEmpty { return [] }
         let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        let origins = try await connection.ask(AppRow.statement, parameters) { rows in
-            try rows.indices.map { row in FeedbackOrigin(try AppRow(rows, row)) }
+        let origins = try await connection.ask(AppWithSecret.statement, parameters) { rows in
+            (try rows.records() as [AppWithSecret]).map { FeedbackOrigin($0) }
         }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }
@@ -44,7 +44,7 @@ struct FeedbackOrigin: Sendable {
         return lists
     }
 
-    private init(_ row: AppRow) {
+    private init(_ row: AppWithSecret) {
         apps = [row.app.id]
         names = [row.app.settings.name]
         do throws(Hold) {

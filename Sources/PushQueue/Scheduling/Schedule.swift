@@ -138,7 +138,7 @@ struct Schedule: Sendable {
     // MARK: Apps
 
     /// Rows of apps were read. Returns what has changed.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> AppDirectory.News {
+    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> AppDirectory.News {
         let news = limits.apps.read(rows, of: ids)
         // With another route, the app may be able to send.
         for app in news.rerouted { limits.holds.release(app) }

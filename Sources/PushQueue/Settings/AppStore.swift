@@ -48,13 +48,13 @@ package struct AppStore: Sendable {
 
     // MARK: Adding and changing
 
+    private static let columns = AppSetting.all.map(\.column) + ["certificate_id"]
+
     private static let add = Statement(
         "app_add",
         """
-        INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
-            feedback_gateway, max_rate, max_attempts, reap_bad_tokens, channel_gateway, remove_unknown_channels, collapse_unknown,
-            keep_unique_ids, max_per_device)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        INSERT INTO carillon.apps (\(columns.joined(separator: ", ")))
+        VALUES (\((1...columns.count).map { "$\($0)" }.joined(separator: ", ")))
         """
     )
 
@@ -64,14 +64,12 @@ package struct AppStore: Sendable {
         "SELECT \(App.columns) FROM \(App.tables) WHERE a.name = $1 FOR UPDATE OF a"
     )
 
+    /// The last parameter is the name until now.
     private static let change = Statement(
         "app_change",
         """
-        UPDATE carillon.apps SET name = $1, topic = $2, certificate_id = $3, environment = $4, protocol = $5,
-            gateway = $6, gateway_ca = $7, feedback_gateway = $8, max_rate = $9, max_attempts = $10, reap_bad_tokens = $11,
-            channel_gateway = $12, remove_unknown_channels = $13, collapse_unknown = $14, keep_unique_ids = $15,
-            max_per_device = $16
-        WHERE name = $17
+        UPDATE carillon.apps SET \(columns.enumerated().map { "\($1) = $\($0 + 1)" }.joined(separator: ", "))
+        WHERE name = $\(columns.count + 1)
         """
     )
 
@@ -154,24 +152,10 @@ package struct AppStore: Sendable {
         var credential: StoredCredential?
         if let name = app.credential { credential = try await CredentialStore(connection).find(name) }
         if let problem = app.problem(with: credential) { throw problem }
-        return Parameters(
-            app.name,
-            app.topic,
-            credential?.id,
-            app.environment.rawValue,
-            app.protocol.rawValue,
-            app.gateway,
-            app.gatewayCA,
-            app.feedbackGateway,
-            app.maxRate,
-            app.maxAttempts,
-            app.reapsBadTokens,
-            app.channelGateway,
-            app.removesUnknownChannels,
-            app.collapsesUnknown,
-            app.keepsUniqueIDs,
-            app.maxPerDevice
-        )
+        var parameters = Parameters()
+        for setting in AppSetting.all { setting.append(app, &parameters) }
+        parameters.append(credential?.id)
+        return parameters
     }
 
     // MARK: Removing

@@ -114,10 +114,10 @@ package struct CredentialStore: Sendable {
     }
 
     func text(of name: String) async throws -> CredentialText {
-        let text = try await connection.query(Self.text, Parameters(name)) { rows in
-            rows.isEmpty ? nil : try CredentialText(rows, 0)
+        let texts: [CredentialText] = try await connection.values(of: Self.text, Parameters(name))
+        guard let text = texts.first else {
+            throw SettingsError.unknown("credential", name, known: try await list().map(\.name))
         }
-        guard let text else { throw SettingsError.unknown("credential", name, known: try await list().map(\.name)) }
         return text
     }
 

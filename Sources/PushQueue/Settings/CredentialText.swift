@@ -2,7 +2,7 @@ package import ApplePush
 import CarillonPostgres
 
 /// The text of a credential: a certificate with its key, or a signing key.
-package struct CredentialText: Sendable {
+package struct CredentialText: Decodable, Sendable {
     /// PEM, the leaf and its chain, perhaps with the key.
     package var certificate: String?
     /// PEM, or the text of a `.p8`.
@@ -70,16 +70,6 @@ package struct CredentialText: Sendable {
             )
         }
         return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
-    }
-}
-
-extension CredentialText {
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        certificate = try rows.stringIfPresent(row, "certificate")
-        privateKey = try rows.stringIfPresent(row, "private_key")
-        passphrase = try rows.stringIfPresent(row, "passphrase")
-        keyID = try rows.stringIfPresent(row, "key_id")
-        teamID = try rows.stringIfPresent(row, "team_id")
     }
 }
 

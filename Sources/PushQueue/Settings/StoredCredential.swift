@@ -1,7 +1,7 @@
-package import CarillonPostgres
+import CarillonPostgres
 
 /// A row of `certificates`, without its secrets.
-package struct StoredCredential: Equatable, Identifiable, RowReadable {
+package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
     package enum Kind: String, Sendable {
         case certificate
         case token
@@ -23,19 +23,6 @@ package struct StoredCredential: Equatable, Identifiable, RowReadable {
     package let apps: [String]
 
     package var kind: Kind { keyID == nil ? .certificate : .token }
-
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int32(row, "id")
-        name = try rows.string(row, "name")
-        keyID = try rows.stringIfPresent(row, "key_id")
-        teamID = try rows.stringIfPresent(row, "team_id")
-        notAfter = try rows.timestampIfPresent(row, "not_after")
-        topics = try rows.strings(row, "topics").compactMap { $0 }
-        status = try rows.stringIfPresent(row, "status")
-        lastError = try rows.stringIfPresent(row, "last_error")
-        updatedAt = try rows.timestamp(row, "updated_at")
-        apps = try rows.strings(row, "apps").compactMap { $0 }
-    }
 
     /// Whether a credential for these topics may send to the topic, or to one that Apple derives from it. A credential
     /// that names no topic may send to any.

@@ -28,7 +28,7 @@ import Testing
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
         var settings = AppSettings(name: "demo")
         settings.topic = "com.example.demo"
-        let app = RoutedApp(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
+        let app = AppRoute(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
         let parameters = ClaimRows.parameters(plan, worker: worker, mostBytes: 100_000)
         let answer = try await database.connection.query(ClaimRows.statement, parameters) { rows in
             try ClaimRows(rows, plan, app: app, installation: (1, 2))

@@ -251,10 +251,10 @@ struct Difference {
         )
     }
 
-    private static func app(_ id: Int32) -> RoutedApp {
+    private static func app(_ id: Int32) -> AppRoute {
         var settings = AppSettings(name: "")
         settings.topic = "org.example"
-        return RoutedApp(App(id: id, settings: settings), .failure(Hold(.setting, "")))
+        return AppRoute(App(id: id, settings: settings), .failure(Hold(.setting, "")))
     }
 
     private mutating func floors() -> [(lane: Lane, id: Int64)] {

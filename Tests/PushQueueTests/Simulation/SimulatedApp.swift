@@ -20,15 +20,15 @@ enum SimulatedApp {
         isPaused: Bool = false,
         gateway: String? = nil,
         secret: CredentialText? = nil
-    ) -> AppRow {
+    ) -> AppWithSecret {
         var settings = AppSettings(name: "app \(id)")
         settings.topic = "org.example.app"
         settings.gateway = gateway
         settings.maxRate = id == 2 ? 40 : nil
         settings.maxPerDevice = id == 2 ? 3 : nil
         settings.maxAttempts = Self.mostAttempts
-        return AppRow(
-            app: App(id: id, settings: settings, certificate: 1, isPaused: isPaused),
+        return AppWithSecret(
+            app: App(id: id, settings: settings, certificateID: 1, isPaused: isPaused),
             version: 1,
             secret: secret
         )

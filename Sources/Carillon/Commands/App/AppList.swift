@@ -10,7 +10,7 @@ extension Command {
             let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(json: apps.json)
+                invocation.console.print(json: apps.map { $0.json.without("gateway_ca") }.json)
                 return .done
             }
             let table = TextTable(
@@ -25,7 +25,7 @@ extension Command {
             )
             invocation.console.print(table)
             for app in apps {
-                guard let reason = app.pauseReason else { continue }
+                guard let reason = app.pausedReason else { continue }
                 invocation.console.print("\(app.name) is paused: \(reason.asSentence)".visible)
             }
             return .done
@@ -35,16 +35,11 @@ extension Command {
 
 extension App: JSONConvertible {
     var json: JSONValue {
-        [
-            "id": id, "name": self.name, "topic": self.topic, "credential": self.credential,
-            "environment": self.environment.rawValue,
-            "protocol": self.protocol.rawValue, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
-            "channel_gateway": self.channelGateway, "remove_unknown_channels": self.removesUnknownChannels,
-            "paused": isPaused,
-            "paused_reason": pauseReason, "max_rate": self.maxRate, "max_per_device": self.maxPerDevice,
-            "max_attempts": self.maxAttempts,
-            "reap_bad_tokens": self.reapsBadTokens, "collapse_unknown": self.collapsesUnknown,
-            "keep_unique_ids": self.keepsUniqueIDs,
-        ]
+        let settings = AppSetting.all.map { ($0.column, $0.json(self.settings)) }
+        return .joined(
+            ["id": id],
+            .object(settings),
+            ["credential": self.credential, "paused": isPaused, "paused_reason": pausedReason]
+        )
     }
 }

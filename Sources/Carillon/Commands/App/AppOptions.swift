@@ -52,14 +52,14 @@ struct AppOptions {
         app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
         app.channelGateway = channelGateway ?? app.channelGateway
         if settings.isChosen(.removeUnknownChannels) {
-            app.removesUnknownChannels = settings.isOn(.removeUnknownChannels)
+            app.removeUnknownChannels = settings.isOn(.removeUnknownChannels)
         }
         app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
         app.maxPerDevice = settings.countIfAny(.maxPerDevice).map(Int32.init) ?? app.maxPerDevice
         app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
-        if settings.isChosen(.reapBadTokens) { app.reapsBadTokens = settings.isOn(.reapBadTokens) }
-        if settings.isChosen(.keepUniqueIDs) { app.keepsUniqueIDs = settings.isOn(.keepUniqueIDs) }
-        if settings.isChosen(.collapseUnknown) { app.collapsesUnknown = settings.isOn(.collapseUnknown) }
+        if settings.isChosen(.reapBadTokens) { app.reapBadTokens = settings.isOn(.reapBadTokens) }
+        if settings.isChosen(.keepUniqueIDs) { app.keepUniqueIDs = settings.isOn(.keepUniqueIDs) }
+        if settings.isChosen(.collapseUnknown) { app.collapseUnknown = settings.isOn(.collapseUnknown) }
         // A trust root belongs to a gateway that is set.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil && app.channelGateway == nil
         app.gatewayCA = gatewayCA ?? (hasNone || isCleared(.gatewayCA) ? nil : app.gatewayCA)

@@ -57,7 +57,7 @@ private struct AppView: JSONConvertible {
         .joined(
             app.json,
             [
-                "gateway_ca": app.gatewayCA, "credential_topics": credential?.topics ?? [],
+                "credential_topics": credential?.topics ?? [],
                 "created_at": TimeText.seconds(app.createdAt), "updated_at": TimeText.seconds(app.updatedAt),
                 "status": status,
             ]
@@ -67,7 +67,7 @@ private struct AppView: JSONConvertible {
     var lines: [String] {
         let state =
             app.isPaused
-            ? "paused" + (app.pauseReason.map { ": \($0)" } ?? "")
+            ? "paused" + (app.pausedReason.map { ": \($0)" } ?? "")
             : status?.holdReason.map { "held: \($0)" } ?? "active"
         let rows: [(String, String?)] = [
             ("name", app.name), ("state", state), ("topic", app.topic ?? "the certificate's"),
@@ -79,13 +79,13 @@ private struct AppView: JSONConvertible {
                 "channel-gateway",
                 app.channelGateway ?? (app.protocol == .http2 && app.gateway == nil ? "Apple's" : "none")
             ),
-            ("remove-unknown-channels", app.removesUnknownChannels ? "yes" : "no"),
+            ("remove-unknown-channels", app.removeUnknownChannels ? "yes" : "no"),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
             ("max-per-device", app.maxPerDevice.map { "\($0) background pushes an hour" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),
-            ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),
-            ("collapse-unknown", app.collapsesUnknown ? "yes" : "no"),
-            ("keep-unique-ids", app.keepsUniqueIDs ? "yes" : "no"),
+            ("reap-bad-tokens", app.reapBadTokens ? "yes" : "no"),
+            ("collapse-unknown", app.collapseUnknown ? "yes" : "no"),
+            ("keep-unique-ids", app.keepUniqueIDs ? "yes" : "no"),
             (
                 "waiting",
                 status.map {

@@ -36,7 +36,7 @@ extension Command {
             }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(
-                    json: entries.map { $0.json(isRemoved: removed.contains($0.channel ?? "")) }.json
+                    json: entries.map { $0.json(isRemoved: removed.contains($0.channelID ?? "")) }.json
                 )
             } else {
                 show(entries, removed, on: invocation.console)
@@ -47,13 +47,13 @@ extension Command {
     )
 
     private static func show(_ entries: [ChannelSync.Entry], _ removed: Set<String>, on console: Console) {
-        func isRemoved(_ entry: ChannelSync.Entry) -> Bool { entry.channel.map(removed.contains) ?? false }
+        func isRemoved(_ entry: ChannelSync.Entry) -> Bool { entry.channelID.map(removed.contains) ?? false }
         let odd = entries.filter { $0.state == "unknown" || $0.state == "missing" }
         if !odd.isEmpty {
             console.print(
                 TextTable(
                     odd,
-                    .left("CHANNEL") { $0.channel ?? "-" },
+                    .left("CHANNEL") { $0.channelID ?? "-" },
                     .left("REFERENCE") { $0.reference ?? "-" },
                     .left("STATE") { isRemoved($0) ? "removed" : $0.state },
                     .left("FIRST SEEN") { $0.firstSeenAt.map { TimeText.seconds($0) } ?? "-" }
@@ -73,7 +73,7 @@ extension Command {
 extension ChannelSync.Entry {
     fileprivate func json(isRemoved: Bool) -> JSONValue {
         [
-            "channel_id": channel, "reference": reference, "state": isRemoved ? "removed" : state, "ours": isOurs,
+            "channel_id": channelID, "reference": reference, "state": isRemoved ? "removed" : state, "ours": isOurs,
             "first_seen_at": firstSeenAt.map { TimeText.seconds($0) },
         ]
     }

@@ -9,9 +9,9 @@ struct GatewayChecks {
     let loop: EventLoop
 
     func run() async -> [Finding] {
-        let apps: [RoutedApp]
+        let apps: [AppRoute]
         do {
-            apps = try await RoutedApp.all(on: connection)
+            apps = try await AppRoute.all(on: connection)
         } catch {
             return [.failed("gateway", error)]
         }

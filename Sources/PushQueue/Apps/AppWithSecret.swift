@@ -2,7 +2,7 @@ import ApplePush
 import CarillonPostgres
 
 /// An app's row with that of its credential.
-struct AppRow: RowReadable {
+struct AppWithSecret: Decodable, Sendable {
     let app: App
     /// Differs between any two states of the credential's row.
     var version: Int64?
@@ -17,7 +17,7 @@ struct AppRow: RowReadable {
     static let statement = Statement(
         "read_apps",
         """
-        SELECT \(App.columns), n.version, n.is_new, CASE WHEN n.is_new THEN c.certificate END AS certificate,
+        SELECT \(App.columns), n.version, nullif(n.is_new, false) AS secret, CASE WHEN n.is_new THEN c.certificate END AS certificate,
             CASE WHEN n.is_new THEN c.private_key END AS private_key, CASE WHEN n.is_new THEN c.passphrase END AS passphrase,
             c.key_id, c.team_id, c.updated_at AS credential_since, c.id IS NOT NULL AND c.status IS NULL AS lacks_facts
         FROM \(App.tables)
@@ -50,15 +50,5 @@ struct AppRow: RowReadable {
 
     var hasNoCredential: Hold {
         Hold(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")
-    }
-}
-
-extension AppRow {
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        app = try App(rows, row)
-        version = try rows.int64IfPresent(row, "version")
-        secret = try rows.bool(row, "is_new") ? CredentialText(rows, row) : nil
-        credentialSince = try rows.timestampIfPresent(row, "credential_since")
-        lacksFacts = try rows.bool(row, "lacks_facts")
     }
 }

@@ -2,7 +2,7 @@ import ApplePush
 package import CarillonPostgres
 
 /// An app as a worker uses it. It is a class, so that a look at many lanes does not copy the row of each app.
-package final class RoutedApp: Sendable {
+package final class AppRoute: Sendable {
     package let row: App
     /// Its route, or why it cannot send.
     package let route: Result<App.Route, Hold>
@@ -27,10 +27,13 @@ package final class RoutedApp: Sendable {
     private static let ids = Statement("route_apps", "SELECT a.id FROM carillon.apps a ORDER BY a.name")
 
     /// Every app, by name, as a worker would find it.
-    package static func all(on connection: PostgresConnection) async throws -> [RoutedApp] {
+    package static func all(on connection: PostgresConnection) async throws -> [AppRoute] {
         let ids = try await connection.query(Self.ids) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         var directory = AppDirectory()
-        _ = directory.read(try await connection.values(of: AppRow.statement, directory.parameters(for: ids)), of: ids)
+        _ = directory.read(
+            try await connection.values(of: AppWithSecret.statement, directory.parameters(for: ids)),
+            of: ids
+        )
         return ids.compactMap { if case .known(let app) = directory[$0] { app } else { nil } }
     }
 }
