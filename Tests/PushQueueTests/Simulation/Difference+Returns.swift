@@ -36,7 +36,7 @@ extension Difference {
             policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
             mostAttempts: 3,
             now: held.claim.claimedAt,
-            keepUniqueIDs: flip(3, outOf: 4),
+            keepsUniqueIDs: flip(3, outOf: 4),
             using: &random
         )
         let worker = flip(1, outOf: 8) ? anyWorker() : held.worker
