@@ -16,8 +16,13 @@ package struct RowDecoder: Decoder {
 
         fileprivate func column(for property: String) -> Int? {
             if let known = found[property] { return known }
-            let name = property.replacing("ID", with: "Id").reduce(into: "") {
-                $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1)
+            // One underscore before a run of capitals, as in `gateway_ca`.
+            var name = ""
+            var wasCapital = true
+            for letter in property {
+                if letter.isUppercase && !wasCapital { name += "_" }
+                name += letter.lowercased()
+                wasCapital = letter.isUppercase
             }
             let column = columns[name] ?? (name.hasPrefix("is_") ? columns[String(name.dropFirst(3))] : nil)
             found[property] = .some(column)

@@ -27,7 +27,10 @@ enum ChannelStatements {
 
     static let listed = Statement(
         "channels_listed",
-        "SELECT l.* FROM carillon.channels_listed($1, $2::text[], $3) l"
+        """
+        SELECT l.channel_id, l.reference, l.state, coalesce(l.is_ours, false) AS is_ours, l.first_seen_at
+        FROM carillon.channels_listed($1, $2::text[], $3) l
+        """
     )
 
     static let clock = Statement("channels_clock", "SELECT clock_timestamp()")

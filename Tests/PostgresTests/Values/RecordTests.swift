@@ -16,6 +16,7 @@ import Testing
         let failedAt: Int64
         let isPaused: Bool
         let apnsID: String
+        let gatewayCA: String
         let reference: String?
         let share: Double
         let color: Color
@@ -31,7 +32,7 @@ import Testing
     }
 
     private static let columns = [
-        "failed_at": "'1970-01-01 00:00:01Z'::timestamptz", "paused": "true", "apns_id": "'x'",
+        "failed_at": "'1970-01-01 00:00:01Z'::timestamptz", "paused": "true", "apns_id": "'x'", "gateway_ca": "'y'",
         "reference": "NULL::text",
         "share": "0.5::float8", "color": "'red'", "apps": "'{a,NULL,b}'::text[]", "counts": "'{1,2}'::int8[]",
         "sent": "7::int8",
@@ -46,7 +47,7 @@ import Testing
         let records = try await example(Self.list(Self.columns))
         #expect(records.count == 2)
         for record in records {
-            #expect(record.failedAt == 1_000_000 && record.isPaused && record.apnsID == "x" && record.reference == nil)
+            #expect(record.failedAt == 1_000_000 && record.isPaused && record.apnsID == "x" && record.gatewayCA == "y" && record.reference == nil)
             #expect(
                 record.share == 0.5 && record.color == .red && record.apps == ["a", "b"] && record.counts == [1, 2]
             )
