@@ -174,7 +174,7 @@ let package = Package(
             name: "PushQueueTests",
             dependencies: [
                 "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "CarillonSchema",
-                "ApplePushSimulator", "CarillonTLS", "TestSupport",
+                "ApplePushSimulator", "CarillonText", "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),

@@ -80,11 +80,11 @@ import Testing
             let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
             try await Proxy.with(to: cluster.port, on: queue.loop) { proxy in
                 let port = await proxy.port
-                let lines = Mutex<[String]>([])
+                let events = Mutex<[WorkerEvent]>([])
                 let worker = queue.worker(
                     GateBackend(),
                     { $0.database = DatabaseSource(url.replacing(":\(cluster.port)/", with: ":\(port)/")) },
-                    events: { event in lines.withLock { $0.append("\(event)") } }
+                    events: { event in events.withLock { $0.append(event) } }
                 )
                 _ = try await queue.running(worker) {
                     try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
@@ -94,8 +94,8 @@ import Testing
                     try await queue.loop.eventually("it connects") { await proxy.connections > before }
                     worker.giveUp()
                 }
-                #expect(lines.withLock { $0.filter { $0.contains("cancelled") } } == [])
-                #expect(lines.withLock { $0.last } == "ended")
+                #expect(events.withLock { $0.map { "\($0)" }.filter { $0.contains("cancelled") } } == [])
+                #expect(events.withLock { $0.last?.kind } == .ended)
             }
         }
     }
@@ -117,7 +117,7 @@ import Testing
                     GateBackend(),
                     { $0.database = DatabaseSource("postgresql://\(name):before@\(address)") },
                     events: { event in
-                        if case .databaseAway(let error, _) = event { events.withLock { $0.append(error) } }
+                        if event.kind == .databaseAway { events.withLock { $0.append("\(event.fields)") } }
                     }
                 )
                 let report = try await queue.running(worker) {

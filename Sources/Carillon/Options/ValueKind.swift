@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 
 /// The type of an option's value, and how it is parsed.

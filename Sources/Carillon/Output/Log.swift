@@ -1,3 +1,4 @@
+import CarillonPushQueue
 import CarillonText
 
 /// The log: text for a person at a terminal, JSON lines for everything else.
@@ -70,6 +71,8 @@ final class Log: Sendable {
         let all = self.fields + fields.map { ($0.0, $0.1.json) }
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
+
+    func write(_ event: WorkerEvent) { write(event.level, event.message, event.fields.map { ($0, $1) }) }
 
     var linesLost: Int { queue.lost }
 

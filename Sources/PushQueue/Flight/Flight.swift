@@ -383,7 +383,7 @@ struct Flight: Sendable {
     ) -> Step {
         if case .wasSplit(let parts?) = event {
             state.schedule.split(in: plan.lane, at: now)
-            if parts > 0 { log(.split(app: app, message: message, parts: parts)) }
+            if parts > 0 { log(.split(app: app, message: message, jobs: parts)) }
         }
         stage = .over
         return .end

@@ -47,9 +47,7 @@ final class BreakerWatch {
                 )
             }
         }
-        for breaker in opened {
-            ledger.log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
-        }
+        for breaker in opened { ledger.log(.breakerOpened(app: breaker.name, reason: breaker.reason)) }
         // The pause must be known at once: pushes of every further claim would fail.
         try await apps.read(opened.map(\.app), on: connection)
     }

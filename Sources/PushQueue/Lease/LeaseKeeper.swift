@@ -170,7 +170,7 @@ final class LeaseKeeper {
         }
         guard workers > 0 || claims > 0 else { return false }
         core.event { $0.schedule.forgetFloors() }
-        ledger.log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        ledger.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
         core.dispatchBell.ring()
         return workers > 0
     }

@@ -1,4 +1,5 @@
 package import CarillonPostgres
+import CarillonText
 
 /// A session or a prepared transaction whose locks block workers or applications.
 package struct LockHolder: Equatable, Sendable {
@@ -14,6 +15,17 @@ package struct LockHolder: Equatable, Sendable {
     package let seconds: Double?
     /// How many sessions have waited for it longer than three seconds.
     package let waiting: Int64
+
+    /// "process 4242 (psql, user bob, idle in transaction) has locked carillon.results for 34s, and 2 sessions wait for it".
+    package var sentence: String {
+        var text = locksTables ? "\(who) has locked \(relations)" : "\(who) may have locked rows of \(relations)"
+        if let seconds {
+            let age: Duration = seconds < 1 ? .milliseconds(Int64(seconds * 1000)) : .seconds(Int64(seconds))
+            text += " for \(DurationText.write(age))"
+        }
+        if waiting > 0 { text += ", and \(Counted.text(waiting, "session")) \(waiting == 1 ? "waits" : "wait") for it" }
+        return text
+    }
 }
 
 extension LockHolder {

@@ -10,7 +10,9 @@ extension MaintenanceTask {
             try await context.feedback.read(on: connection)
             let began = MonotonicInstant.now
             var pass = FeedbackPass()
-            defer { context.ledger.log(.reaped(pass.tally, in: .now - began)) }
+            defer {
+                for event in WorkerEvent.feedbackPass(pass.tally, in: .now - began) { context.ledger.log(event) }
+            }
             try await pass.run(on: connection, context.core.loop, whileTrue: { context.core.goesOn })
         }
     )

@@ -23,7 +23,7 @@ final class Ledger: Sendable {
     func count(_ change: (inout WorkerCounters) -> Void) { books.withLock { change(&$0.counters) } }
 
     func log(_ event: WorkerEvent) {
-        count { $0.add(event) }
+        count(event.count)
         emit(event)
     }
 

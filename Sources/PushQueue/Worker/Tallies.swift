@@ -73,21 +73,11 @@ struct Tallies: Sendable {
         var events: [WorkerEvent] = []
         for (cause, pushes) in causes {
             if let suppressed = retries.add(pushes, of: AppCause(app: jobs.app, cause: cause), at: now) {
-                events.append(.retrying(app: jobs.app, name: name, cause, pushes: suppressed))
+                events.append(.retrying(app: name, cause, pushes: suppressed))
             }
         }
         for item in refusals {
-            events.append(
-                .topicRefused(
-                    app: jobs.app,
-                    name: name,
-                    topic: jobs.batch.topic(of: Int(item.refusal.first)),
-                    status: item.refusal.status,
-                    reason: item.refusal.reason.name ?? "",
-                    pushes: item.pushes,
-                    sent: item.sent
-                )
-            )
+            events.append(.topicRefused(app: name, topic: jobs.batch.topic(of: Int(item.refusal.first)), item))
         }
         return events
     }

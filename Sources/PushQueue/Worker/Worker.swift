@@ -42,10 +42,7 @@ package actor Worker {
         let notesBell = Bell()
         let ledger = Ledger(traffic: traffic) { event in
             events(event)
-            switch event {
-            case .held, .holdEnded: notesBell.ring()
-            default: break
-            }
+            if event.kind == .held || event.kind == .holdEnded { notesBell.ring() }
         }
         self.ledger = ledger
         let core = Core(options, on: loop)
@@ -71,7 +68,7 @@ package actor Worker {
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
         try await database.begin { lifeline throws(PostgresError) in try await lease.begin(on: lifeline) }
-        ledger.log(.started(worker: core.state.lease.id))
+        ledger.log(.started(worker: core.state.lease.id, version: options.version))
         // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()

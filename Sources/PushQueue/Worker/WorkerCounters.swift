@@ -67,26 +67,6 @@ package struct WorkerCounters: Sendable {
         return now < leaseEnd ? .ready : .leaseUnproven
     }
 
-    mutating func add(_ event: WorkerEvent) {
-        switch event {
-        case .databaseLost(let reason):
-            isConnected = false
-            disconnection = reason
-        case .stale: stale += 1
-        case .unrecorded: unrecorded += 1
-        case .tookOver(_, let claims, _): takeovers += claims
-        case .held(let app, _, let hold, _): holds[app] = hold
-        case .holdEnded(let app, _): holds[app] = nil
-        case .reaped(let tally, let duration):
-            reaped.merge(tally.deleted, uniquingKeysWith: +)
-            feedbackHandled += tally.handled
-            feedbackFaults += tally.faults.count
-            if tally.isComplete { feedbackPasses.add(nanoseconds: duration.nanoseconds) }
-        case .breakerOpened(_, let name, _): breakers[name, default: 0] += 1
-        default: break
-        }
-    }
-
     mutating func addSuperseded(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
         apps[place(of: app), default: Settlement.Tally()].superseded += pushes

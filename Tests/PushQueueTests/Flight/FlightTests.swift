@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonText
 import Testing
 
 @testable import CarillonPushQueue
@@ -139,11 +140,13 @@ import Testing
         #expect(scene.tell(.waited) == "write what can be of 0 as part 0")
         #expect(scene.tell(.written(.written)) == "write [1] as part 1")
         #expect(scene.tell(.written(.written)) == "end")
-        guard case .unrecorded("app 1", message: 1, let error, isWritten: true) = scene.events.first else {
-            Issue.record("\(scene.events)")
-            return
-        }
-        #expect(error == "violates a constraint")
+        let unrecorded = WorkerEvent.unrecorded(
+            app: "app 1",
+            message: 1,
+            error: "violates a constraint",
+            isWritten: true
+        )
+        #expect(scene.events.first?.text == unrecorded.text)
     }
 
     @Test func `a settlement whose answer was lost is written again, and counts as written`() throws {
@@ -163,10 +166,7 @@ import Testing
         #expect(scene.tell(.written(.lost)) == "await the rest")
         #expect(scene.delivered([.delivered, .delivered]) == "end")
         #expect(scene.settled == Settlement.Tally())
-        guard case .stale(claim: 5) = scene.events.first else {
-            Issue.record("\(scene.events)")
-            return
-        }
+        #expect(scene.events.first?.text == WorkerEvent.stale(claim: 5).text)
         #expect(scene.state.schedule.inFlight == 0)
     }
 
@@ -281,11 +281,9 @@ import Testing
         #expect(scene.tell(.waited) == "order 2")
         #expect(scene.tell(.failed(refused)) == "release")
         #expect(scene.tell(.released) == "end")
-        guard case .held(app: 1, _, let hold, _) = scene.events.last else {
-            Issue.record("\(scene.events)")
-            return
-        }
-        #expect(hold.kind == .database && hold.message.contains("violates a constraint"))
+        let event = try #require(scene.events.last)
+        #expect(event.kind == .held && event.message.contains("violates a constraint"))
+        #expect(event.text.contains(#"{"app":"app 1","kind":"database","#))
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 
@@ -295,10 +293,7 @@ import Testing
         _ = scene.delivered([.delivered])
         #expect(scene.tell(.written(.written)) == "split 1000")
         #expect(scene.tell(.wasSplit(parts: 3)) == "end")
-        guard case .split(app: 1, message: 1000, parts: 3) = scene.events.last else {
-            Issue.record("\(scene.events)")
-            return
-        }
+        #expect(scene.events.last?.text == WorkerEvent.split(app: 1, message: 1000, jobs: 3).text)
     }
 
     @Test func `many bad tokens are counted at once`() throws {
@@ -321,5 +316,12 @@ import Testing
         _ = scene.delivered([.delivered, .delivered])
         #expect(scene.tell(.abandoned) == "end")
         #expect(scene.settled == Settlement.Tally())
+    }
+}
+
+extension WorkerEvent {
+    /// All of it.
+    fileprivate var text: String {
+        "\(kind) \(level) \(message) " + JSONValue.object(fields.map { ($0, $1) }).text
     }
 }

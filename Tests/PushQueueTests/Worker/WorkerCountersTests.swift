@@ -35,7 +35,7 @@ import Testing
         counters.answeredAt = now + .seconds(13)
         #expect(counters.readiness(at: now + .seconds(13)) == .ready)
         #expect(counters.readiness(at: now + .seconds(14)) == .leaseUnproven)
-        counters.add(.databaseLost("cut"))
+        WorkerEvent.databaseLost("cut").count(&counters)
         #expect(counters.readiness(at: now) == .disconnected)
     }
 

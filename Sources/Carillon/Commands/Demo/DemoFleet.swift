@@ -51,7 +51,7 @@ final class DemoFleet: Sendable {
         } else {
             options.drainTimeout = .seconds(2)
         }
-        let log = WorkerLog(log: console.log)
+        let log = console.log
         let configuration = limits
         members = try (1...workers).map { number in
             options.name = "\(name)-\(number)"
@@ -59,9 +59,9 @@ final class DemoFleet: Sendable {
             let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())
             let traffic: @Sendable () -> Traffic = { backend.traffic }
             let worker = Worker(options, backend: backend, loop: loop, traffic: traffic) { event in
-                switch event {
+                switch event.kind {
                 case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
-                default: if !isSilent { log.tell(event) }
+                default: if !isSilent { log.write(event) }
                 }
             }
             return Member(worker: worker, backend: backend, loop: loop, run: Task { try await worker.run() })

@@ -78,7 +78,7 @@ private struct Feedback: Sendable {
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
                 let tally = try await pass(of: nil, connection, loop)
-                FeedbackLog(log: console.log).tell(tally, in: .now - began)
+                for event in WorkerEvent.feedbackPass(tally, in: .now - began) { console.log.write(event) }
             }
             do {
                 try await loop.sleep(for: min(.seconds(5), interval / 2))

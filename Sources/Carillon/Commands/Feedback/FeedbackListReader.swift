@@ -39,13 +39,13 @@ struct FeedbackListReader: Sendable {
                     ["tokens": lists.unwritten]
                 )
             }
-            for report in lists.takeSummaries() { FeedbackLog(log: log).tell(report) }
+            for report in lists.takeSummaries() { log.write(.feedbackRead(report)) }
             throw error
         }
         await backend.shutdown()
         try Task.checkCancellation()
         let reports = lists.takeSummaries()
-        for report in reports { FeedbackLog(log: log).tell(report) }
+        for report in reports { log.write(.feedbackRead(report)) }
         return reports
     }
 

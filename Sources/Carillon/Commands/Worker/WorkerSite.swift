@@ -47,9 +47,9 @@ final class WorkerSite: Sendable {
             allowance: allowance,
             traffic: { backend.traffic }
         ) { [progress] event in
-            if case .draining = event { progress.isStopping.store(true, ordering: .relaxed) }
-            if case .gaveUp = event { progress.hasGivenUp.store(true, ordering: .relaxed) }
-            WorkerLog(log: log).tell(event)
+            if event.kind == .draining { progress.isStopping.store(true, ordering: .relaxed) }
+            if event.kind == .gaveUp { progress.hasGivenUp.store(true, ordering: .relaxed) }
+            log.write(event)
         }
     }
 

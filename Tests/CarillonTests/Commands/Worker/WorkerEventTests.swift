@@ -18,7 +18,7 @@ import Testing
             defer { close(file) }
             let stream = TextStream(descriptor: file, environment: [:])
             let log = Log(stream: stream, format: format, threshold: .debug, redactor: Redactor())
-            for event in events { WorkerLog(log: log).tell(event) }
+            for event in events { log.write(event) }
             log.flush(within: .seconds(60))
             let text = try String(contentsOfFile: path, encoding: .utf8)
             return text.replacing(#/(?m)^(\d\d:\S+ |{"time":"[^"]+",)/#, with: "")
@@ -29,6 +29,11 @@ import Testing
         var outcomes = Outcomes(repeating: Outcome(.unknown), count: 1)
         if let reason { outcomes[0] = Outcome(.rejected, status: status, reason: outcomes.reason(named: reason)) }
         return RetryCause(outcomes[0], of: outcomes)
+    }
+
+    private func refused(_ reason: String, sent: Int) -> TopicRefusalEvents.Item {
+        let reason = Reason(name: reason) ?? .none
+        return .init(refusal: .init(reason: reason, status: 400, first: 0), pushes: 5, sent: sent)
     }
 
     private func tally(deleted: Int, faults: [String] = [], _ state: ReapBatch.State = .over) -> FeedbackTally {
@@ -49,8 +54,8 @@ import Testing
     ]
 
     @Test func `every event has its level, its sentence and its fields`() throws {
-        let events: [WorkerEvent] = [
-            .started(worker: 7),
+        var events: [WorkerEvent] = [
+            .started(worker: 7, version: Program.version),
             .databaseLost("gone"),
             .databaseAway("no route", suppressed: 0), .databaseAway("no route", suppressed: 3),
             .databaseBack,
@@ -62,21 +67,13 @@ import Testing
             .unrecorded(app: "shop", message: 9, error: "violates", isWritten: false),
             .cannotEnd(app: "shop", message: 9, error: "violates"),
             .tookOver(workers: 1, claims: 0, jobs: 0), .tookOver(workers: 1, claims: 2, jobs: 30),
-            .split(app: 1, message: 9, parts: 3),
+            .split(app: 1, message: 9, jobs: 3),
             .held(app: 1, name: "shop", Hold(.tokenUpdates, "Too many."), for: .milliseconds(61_500)),
             .holdEnded(app: 1, name: "shop"),
-            .retrying(app: 1, name: "shop", cause(429, "TooManyRequests"), pushes: 4),
-            .retrying(app: 1, name: "shop", cause(0, nil), pushes: 1),
-            .topicRefused(
-                app: 1,
-                name: "shop",
-                topic: "a.b",
-                status: 400,
-                reason: "BadTopic",
-                pushes: 5,
-                sent: 0
-            ),
-            .topicRefused(app: 1, name: "shop", topic: nil, status: 400, reason: "TopicMismatch", pushes: 5, sent: 2),
+            .retrying(app: "shop", cause(429, "TooManyRequests"), pushes: 4),
+            .retrying(app: "shop", cause(0, nil), pushes: 1),
+            .topicRefused(app: "shop", topic: "a.b", refused("BadTopic", sent: 0)),
+            .topicRefused(app: "shop", topic: nil, refused("TopicMismatch", sent: 2)),
             .tokenMinted("K of T"),
             .credentialExpires(name: "acme", days: 6), .credentialExpires(name: "acme", days: -1),
             .maintained,
@@ -84,9 +81,12 @@ import Testing
             .maintenanceFailed(step: "partitions", error: "timeout", holders: holders),
             .feedbackRead(.init(app: "shop", gateway: "a:1", tokens: 2, failure: nil)),
             .feedbackRead(.init(app: "shop", gateway: nil, tokens: 2, failure: "cut")),
-            .reaped(tally(deleted: 3, faults: ["no table"]), in: .milliseconds(1234)),
-            .reaped(tally(deleted: 0), in: .seconds(1)), .reaped(tally(deleted: 1, .more), in: .seconds(1)),
-            .breakerOpened(app: 1, name: "shop", reason: "BadDeviceToken"),
+        ]
+        events += WorkerEvent.feedbackPass(tally(deleted: 3, faults: ["no table"]), in: .milliseconds(1234))
+        events += WorkerEvent.feedbackPass(tally(deleted: 0), in: .seconds(1))
+        events += WorkerEvent.feedbackPass(tally(deleted: 1, .more), in: .seconds(1))
+        events += [
+            .breakerOpened(app: "shop", reason: "BadDeviceToken"),
             .channelMade(app: 1, reference: "r", channel: "c"),
             .channelMadeTooLate(app: 1, reference: "r", channel: "c"),
             .channelsNotCompared(app: 1, error: "refused"),
@@ -96,7 +96,7 @@ import Testing
             .draining, .gaveUp, .ended,
         ]
         expect(try lines(.json, of: events), Self.json.replacing("VERSION", with: Program.version))
-        let odd = [7, 17, 22, 31].map { events[$0] }
+        let odd = [7, 17, 22, 31, 32].map { events[$0] }
         expect(try lines(.text, of: odd), Self.text)
     }
 

@@ -1,6 +1,5 @@
+import CarillonText
 import Testing
-
-@testable import Carillon
 
 @Suite struct DurationTextTests {
     @Test(arguments: [

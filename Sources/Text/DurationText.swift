@@ -1,11 +1,11 @@
 /// Durations as people write them: `250ms`, `10s`, `5m`, `1h30m`, `7d`.
-enum DurationText {
+package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
     ]
 
     /// The duration that a text denotes. A number without a unit is rejected, because users would expect different units.
-    static func read(_ text: String) -> Duration? {
+    package static func read(_ text: String) -> Duration? {
         var rest = Substring(text)
         var total = Duration.zero
         var last = units.startIndex
@@ -26,7 +26,7 @@ enum DurationText {
     }
 
     /// The shortest text that `read` accepts for the duration, to the millisecond.
-    static func write(_ duration: Duration) -> String {
+    package static func write(_ duration: Duration) -> String {
         var rest = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
         guard rest > 0 else { return "0s" }
         var text = ""
@@ -52,16 +52,8 @@ enum DurationText {
 }
 
 extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-
-    /// With one digit after the point, for people.
-    var inSeconds: String {
-        let tenths = Int((seconds * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
-    }
-
     /// To the millisecond.
-    var roundedSeconds: Double {
+    package var roundedSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
     }

@@ -1,0 +1,40 @@
+import CarillonText
+
+/// - Parameters:
+///   - suppressed: How many errors of the same kind were not logged before this one.
+///   - holders: Those of the lock that can be seen.
+extension WorkerEvent {
+    static func databaseLost(_ reason: String) -> Self {
+        let sentence =
+            "The connection to the database was lost; pushes that were sent will be settled when it is back."
+        return Self(.databaseLost, .warning, sentence)
+            .with(["reason": reason])
+            .counted { ($0.isConnected, $0.disconnection) = (false, reason) }
+    }
+
+    static func databaseAway(_ error: String, suppressed: Int) -> Self {
+        Self(.databaseAway, .warning, "The database \(suppressed > 0 ? "still " : "")cannot be reached; trying again.")
+            .with(["error": error]).with(suppressed > 0 ? ["more_since_last": suppressed] : [:])
+    }
+
+    static let databaseBack = Self(.databaseBack, .info, "The database is back.")
+
+    static func databaseError(_ error: String, suppressed: Int) -> Self {
+        let what = suppressed > 0 ? "Statements keep failing" : "A statement failed"
+        return Self(.databaseError, .warning, "\(what) and will be tried again.")
+            .with(["error": error]).with(suppressed > 0 ? ["more_since_last": suppressed] : [:])
+    }
+
+    static func lockMet(_ error: String, suppressed: Int, holders: [LockHolder]) -> Self {
+        Self(.lockMet, .warning, "A statement met a lock that another session holds, and will be tried again.")
+            .with(["error": error, "more_since_last": suppressed, "held_by": holders.map(\.sentence)])
+    }
+
+    static let maintained = Self(.maintained, .debug, "Maintenance has succeeded.")
+
+    static func maintenanceFailed(step: String, error: String, holders: [LockHolder]) -> Self {
+        let how = holders.isEmpty ? "failed" : "failed on a lock that another session holds,"
+        return Self(.maintenanceFailed, .warning, "A maintenance step \(how) and will be tried again.")
+            .with(["step": step, "error": error]).with(holders.isEmpty ? [:] : ["held_by": holders.map(\.sentence)])
+    }
+}

@@ -1,0 +1,52 @@
+import ApplePush
+import CarillonSchema
+import CarillonText
+
+extension WorkerEvent {
+    /// Another worker had taken the claim over before it was settled.
+    static func stale(claim: Int64) -> Self {
+        Self(.stale, .warning, "The outcome of a claim came too late to be recorded.")
+            .with(["claim": claim])
+            .counted { $0.stale += 1 }
+    }
+
+    /// - Parameter isWritten: Whether PostgreSQL took the counts at least.
+    static func unrecorded(app: String, message: Int64, error: String, isWritten: Bool) -> Self {
+        let what = isWritten ? "all" : "anything"
+        let advice = isWritten ? "; 'carillon message show \(message)' shows what could be recorded." : "."
+        return Self(.unrecorded, .error, "PostgreSQL refused to record \(what) of a message's outcome" + advice)
+            .with(["app": app, "message": message, "error": error])
+            .counted { $0.unrecorded += 1 }
+    }
+
+    /// The worker tries until the cause is removed.
+    static func cannotEnd(app: String, message: Int64, error: String) -> Self {
+        let remedy =
+            "While this worker runs, remove the trigger or constraint that was added to carillon.inflight or "
+            + "carillon.unfinished, or grant the rights that were revoked ('carillon check' lists them)."
+        let sentence =
+            "PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again."
+        return Self(.cannotEnd, .error, sentence)
+            .with(["app": app, "message": message, "error": error, "remedy": remedy])
+    }
+
+    static func split(app: Int32, message: Int64, jobs: Int) -> Self {
+        Self(.split, .info, "A job had more tokens than may be in flight, and was split.")
+            .with(["app_id": app, "message": message, "parts": jobs])
+    }
+
+    /// - Parameter pushes: How many were tried again for that cause since this was logged last.
+    static func retrying(app: String, _ cause: RetryCause, pushes: Int) -> Self {
+        Self(.retrying, .warning, "Pushes will be retried.")
+            .with(["app": app, "status": cause.status, "reason": cause.reason, "pushes": pushes])
+    }
+
+    /// - Parameter topic: That of one of the pushes; nil: the credential decides.
+    static func topicRefused(app: String, topic: String?, _ item: TopicRefusalEvents.Item) -> Self {
+        let reason = item.refusal.reason.name ?? ""
+        let ending = item.sent == 0 ? ", and none was sent meanwhile." : "."
+        return Self(.topicRefused, .warning, "Pushes fail for good because of their topic" + ending)
+            .with(["app": app, "topic": topic, "status": item.refusal.status, "reason": reason, "pushes": item.pushes])
+            .with(["sent": item.sent, "remedy": FailureRemedy.sentence(for: reason, of: app)])
+    }
+}
