@@ -31,6 +31,21 @@ struct MetricsText {
         families.append((name, text))
     }
 
+    /// Begins a counter, if its name ends with `_total`, or a gauge.
+    mutating func begin(_ name: String, _ help: String) {
+        begin(name, name.hasSuffix("_total") ? .counter : .gauge, help)
+    }
+
+    mutating func add(_ name: String, _ help: String, _ value: some BinaryInteger) {
+        begin(name, help)
+        add(value)
+    }
+
+    mutating func add(_ name: String, _ help: String, _ durations: DurationHistogram) {
+        begin(name, .histogram, help)
+        addHistogram(bounds: DurationHistogram.seconds, counts: durations.counts, sum: durations.sum)
+    }
+
     mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
         add(suffix: "", value, labels.map { ($0.key, $0.value) })
     }
@@ -57,10 +72,6 @@ struct MetricsText {
         }
         add(suffix: "_sum", sum, labels)
         add(suffix: "_count", Double(total), labels)
-    }
-
-    mutating func add(_ durations: DurationHistogram) {
-        addHistogram(bounds: DurationHistogram.seconds, counts: durations.counts, sum: durations.sum)
     }
 
     private mutating func add(suffix: String, _ value: Double, _ labels: [(String, String)]) {

@@ -8,14 +8,25 @@ struct ProgramMetrics {
 
     var measurements: MetricsText {
         var metrics = MetricsText()
-        metrics.begin(.buildInfo)
+        metrics.begin("carillon_build_info", "The program's version; always 1.")
         metrics.add(1, ["version": version])
-        metrics.add(.connections, traffic.connections)
-        metrics.begin(.connectionEnds)
+        metrics.add("carillon_connections", "Open connections to gateways.", traffic.connections)
+        metrics.begin(
+            "carillon_connection_ends_total",
+            "Connections to gateways that ended or could not be opened, by cause."
+        )
         for (end, count) in traffic.ends.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["end": end]) }
-        metrics.add(.lateAnswers, traffic.lateAnswers)
-        metrics.add(.sendToAnswer, traffic.answerTimes)
-        metrics.add(.logLinesLost, logLinesLost)
+        metrics.add("carillon_late_answers_total", "Pushes abandoned after --request-timeout.", traffic.lateAnswers)
+        metrics.add(
+            "carillon_send_to_answer_seconds",
+            "Time from a request to its answer, whatever the answer.",
+            traffic.answerTimes
+        )
+        metrics.add(
+            "carillon_log_lines_lost_total",
+            "Log lines that could not be written, or were dropped because the reader was too slow.",
+            logLinesLost
+        )
         return metrics
     }
 }

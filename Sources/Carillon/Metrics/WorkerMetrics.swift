@@ -1,3 +1,4 @@
+import ApplePush
 import CarillonIO
 import CarillonPushQueue
 import CarillonSchema
@@ -14,8 +15,7 @@ struct WorkerMetrics {
     var measurements: MetricsText {
         var metrics = MetricsText(label: database.map { ("database", $0) })
         addPushes(to: &metrics)
-        addWork(to: &metrics)
-        addFeedback(to: &metrics)
+        addCounted(to: &metrics)
         addState(to: &metrics)
         addQueues(to: &metrics)
         addMaintenance(to: &metrics)
@@ -24,7 +24,10 @@ struct WorkerMetrics {
 
     private func addPushes(to metrics: inout MetricsText) {
         let apps = counters.apps.sorted { $0.key < $1.key }
-        metrics.begin(.pushes)
+        metrics.begin(
+            "carillon_pushes_total",
+            "Pushes that ended, by status and reason; status 0 if the gateway did not answer."
+        )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
             if pushes.expired > 0 {
@@ -35,11 +38,14 @@ struct WorkerMetrics {
             }
         }
         addReasons(counters.failures, to: &metrics)
-        metrics.begin(.retries)
+        metrics.begin(
+            "carillon_retries_total",
+            "Attempts that led to a retry, by status and reason; status 0 if the gateway did not answer."
+        )
         addReasons(counters.retries, to: &metrics)
-        metrics.begin(.returned)
+        metrics.begin("carillon_returned_total", "Pushes returned to the queue without counting as an attempt.")
         for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
-        metrics.begin(.unknownOutcomes)
+        metrics.begin("carillon_unknown_outcomes_total", "Attempts whose outcome is unknown.")
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
     }
 
@@ -55,47 +61,42 @@ struct WorkerMetrics {
         }
     }
 
-    private func addWork(to metrics: inout MetricsText) {
-        metrics.add(.enqueueToClaim, counters.waits)
-        metrics.add(.claims, counters.claims)
-        metrics.add(.jobs, counters.jobs)
-        metrics.add(.staleResults, counters.stale)
-        metrics.add(.unrecordedJobs, counters.unrecorded)
-        metrics.add(.takeovers, counters.takeovers)
-        metrics.add(.databaseErrors, counters.databaseErrors)
-    }
-
-    private func addFeedback(to metrics: inout MetricsText) {
-        metrics.begin(.reapedTokens)
-        for (app, count) in counters.reaped.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
-        metrics.add(.feedbackHandled, counters.feedbackHandled)
-        metrics.add(.feedbackPass, counters.feedbackPasses)
-        metrics.add(.feedbackPassErrors, counters.feedbackFaults)
-        metrics.begin(.breakersOpened)
-        for (app, count) in counters.breakers.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
+    /// What the worker has counted.
+    private func addCounted(to metrics: inout MetricsText) {
+        for property in Mirror(reflecting: counters).children {
+            switch property.value {
+            case let metric as Metric<Int>: metrics.add(metric.name, metric.help, metric.wrappedValue)
+            case let metric as Metric<DurationHistogram>: metrics.add(metric.name, metric.help, metric.wrappedValue)
+            case let metric as Metric<[String: Int]>:
+                metrics.begin(metric.name, metric.help)
+                for (app, count) in metric.wrappedValue.sorted(by: { $0.key < $1.key }) {
+                    metrics.add(count, ["app": app])
+                }
+            default: continue
+            }
+        }
     }
 
     private func addState(to metrics: inout MetricsText) {
-        metrics.add(.inFlightPushes, counters.inFlight)
-        metrics.begin(.databaseUp)
+        metrics.begin("carillon_database_up", "1 if the worker's database is connected and answers.")
         switch counters.readiness(at: .now) {
         case .ready, .leaseUnproven: metrics.add(1)
         case .disconnected, .silent: metrics.add(0)
         }
-        metrics.begin(.appHeld)
+        metrics.begin("carillon_app_held", "1 for each app that cannot send now, by the kind of hold.")
         for (app, hold) in counters.holds.sorted(by: { $0.key < $1.key }) {
             metrics.add(1, ["app": name(of: app), "kind": "\(hold.kind)"])
         }
     }
 
     private func addQueues(to metrics: inout MetricsText) {
-        metrics.begin(.queueJobs)
+        metrics.begin("carillon_queue_jobs", "Jobs waiting to be claimed, by app; an estimate when there are many.")
         for app in apps { metrics.add(app.depth, ["app": app.name]) }
-        metrics.begin(.scheduledJobs)
+        metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, by app.")
         for app in apps { metrics.add(app.scheduled, ["app": app.name]) }
-        metrics.begin(.queueOldestAge)
+        metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest due job has waited.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
-        metrics.begin(.credentialExpiry)
+        metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")
         for app in apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
@@ -103,11 +104,17 @@ struct WorkerMetrics {
 
     private func addMaintenance(to metrics: inout MetricsText) {
         guard let maintenance else { return }
-        metrics.begin(.defaultPartitionRows)
+        metrics.begin(
+            "carillon_default_partition_rows",
+            "Rows in default partitions, because no partition existed for their day; an estimate when there are many."
+        )
         for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
-        metrics.begin(.maintenanceAge)
+        metrics.begin("carillon_maintenance_age_seconds", "Seconds since the maintenance step last succeeded.")
         for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.step]) }
-        metrics.begin(.maintenanceFailing)
+        metrics.begin(
+            "carillon_maintenance_failing",
+            "1 if the maintenance step failed when it last ran; the view carillon.maintenance shows why."
+        )
         for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.step]) }
     }
 
