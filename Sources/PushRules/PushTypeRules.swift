@@ -1,8 +1,12 @@
-/// What Apple asks of the pushes of one type. Library, worker and simulator ask this table, and `carillon.push_types()` has the
-/// same rows in SQL: a test compares them.
+/// What Apple asks of the pushes of one type. Library, worker and simulator ask this table. `make docs` makes of it the members
+/// of `PushType`, the rows of `carillon.push_types()` in SQL, and the table in docs/enqueue.md.
 package struct PushTypeRules: Sendable {
     /// The value of `apns-push-type`.
     package let name: StaticString
+    /// The name of the member of `PushType`.
+    package let member: StaticString
+    /// What such pushes are, as a sentence.
+    package let meaning: StaticString
     /// What its topics append to the app's bundle identifier.
     package let topicSuffix: StaticString
     package let priorities: Priorities
@@ -20,7 +24,9 @@ package struct PushTypeRules: Sendable {
     package let needsProviderToken: Bool
 
     package init(
-        name: StaticString,
+        _ name: StaticString,
+        as member: StaticString? = nil,
+        _ meaning: StaticString,
         topicSuffix: StaticString = "",
         priorities: Priorities = .any,
         defaultPriority: UInt8? = nil,
@@ -31,6 +37,8 @@ package struct PushTypeRules: Sendable {
         needsProviderToken: Bool = false
     ) {
         self.name = name
+        self.member = member ?? name
+        self.meaning = meaning
         self.topicSuffix = topicSuffix
         self.priorities = priorities
         self.defaultPriority = defaultPriority
@@ -41,24 +49,47 @@ package struct PushTypeRules: Sendable {
         self.needsProviderToken = needsProviderToken
     }
 
-    /// The eleven types of Apple's table, by name.
+    /// The types of Apple's table, by name.
     package static let all = [
-        Self(name: "alert"),
-        Self(name: "background", priorities: .five, defaultPriority: 5, isSilent: true),
-        Self(name: "complication", topicSuffix: ".complication"),
-        Self(name: "controls", topicSuffix: ".push-type.controls"),
-        Self(name: "fileprovider", topicSuffix: ".pushkit.fileprovider"),
-        Self(name: "liveactivity", topicSuffix: ".push-type.liveactivity", priorities: [.ten, .five]),
-        Self(name: "location", topicSuffix: ".location-query", needsProviderToken: true),
-        Self(name: "mdm"),
-        Self(name: "pushtotalk", topicSuffix: ".voip-ptt"),
-        Self(name: "voip", topicSuffix: ".voip", payloadLimit: 5120),
-        Self(name: "widgets", topicSuffix: ".push-type.widgets"),
+        Self("alert", "A notification that the user sees or hears."),
+        Self(
+            "background",
+            "Content for the app, without a notification; priority 5 only.",
+            priorities: .five,
+            defaultPriority: 5,
+            isSilent: true
+        ),
+        Self("complication", "An update of a watch face's complication.", topicSuffix: ".complication"),
+        Self("controls", "A new state of a control (iOS 18).", topicSuffix: ".push-type.controls"),
+        Self(
+            "fileprovider",
+            as: "fileProvider",
+            "A change in a file provider's domain.",
+            topicSuffix: ".pushkit.fileprovider"
+        ),
+        Self(
+            "liveactivity",
+            as: "liveActivity",
+            "The start, an update or the end of a Live Activity.",
+            topicSuffix: ".push-type.liveactivity",
+            priorities: [.ten, .five]
+        ),
+        Self(
+            "location",
+            "A request for the device's location; provider tokens only.",
+            topicSuffix: ".location-query",
+            needsProviderToken: true
+        ),
+        Self("mdm", "A request to a managed device to contact its server."),
+        Self("pushtotalk", as: "pushToTalk", "An invitation to a Push to Talk channel.", topicSuffix: ".voip-ptt"),
+        Self("voip", "An incoming call.", topicSuffix: ".voip", payloadLimit: 5120),
+        Self("widgets", "A change of what a widget shows.", topicSuffix: ".push-type.widgets"),
     ]
 
     /// Pushes to a channel. Their request is another one: its push type is `liveactivity`, and it has no topic.
     package static let channel = Self(
-        name: "channel",
+        "channel",
+        "An update of the Live Activities that follow a channel.",
         priorities: [.ten, .five],
         payloadLimit: 5120,
         collapseIDLimit: 0,

@@ -28,6 +28,17 @@ package struct GeneratedPage {
         try Data(text.utf8).write(to: URL(filePath: file))
     }
 
+    /// Expects these lines between two texts, of which the first ends with its line.
+    /// - Parameter headings: How many lines after the first are not made from the program.
+    package func expect(_ lines: [String], after first: String, before last: String, skipping headings: Int = 0) throws
+    {
+        let text = try text
+        var start = try #require(text.firstRange(of: first)).upperBound
+        for _ in 0...headings { start = text.index(after: try #require(text[start...].firstIndex(of: "\n"))) }
+        let end = try #require(text[start...].firstRange(of: last)).lowerBound
+        try expect(String(text[..<start]) + lines.joined(separator: "\n") + text[end...])
+    }
+
     /// Expects the page to be what the program says now.
     package func expect(_ expected: String) throws {
         if Self.isWritten { return try write(expected) }

@@ -1,5 +1,5 @@
--- The table that all checks use. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes to
--- channels: they are separate requests, with the push type liveactivity.
+-- The table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes to channels:
+-- they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES

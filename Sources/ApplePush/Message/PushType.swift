@@ -10,7 +10,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         var priority: APNs.Priority?
     }
 
-    /// The eleven types of Apple's table, and one for pushes to channels, which only this package knows.
+    /// The types of Apple's table, and one for pushes to channels, which only this package knows.
     private static let appleRules = PushTypeRules.all + [.channel]
 
     static let table = appleRules.map { rules in
@@ -28,14 +28,14 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     private init(_ index: UInt8) { self.index = index }
 
     /// The type of that name, which the table must have.
-    private static func known(_ name: String) -> Self {
+    static func known(_ name: String) -> Self {
         guard let type = Self(stored: name) else { preconditionFailure("the table has no push type \(name)") }
         return type
     }
 
     init(custom place: Int) { index = UInt8(Self.table.count + place) }
 
-    /// The type of that name, or nil if it is none of Apple's eleven.
+    /// The type of that name, or nil if it is none of Apple's.
     public init?(name: String) {
         guard let type = Self(stored: name), type != .channel else { return nil }
         self = type
@@ -47,34 +47,11 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         self.index = UInt8(index)
     }
 
-    /// A notification that the user sees or hears.
-    public static let alert = known("alert")
-    /// Content for the app, without a notification; priority 5 only.
-    public static let background = known("background")
-    /// An update of a watch face's complication.
-    public static let complication = known("complication")
-    /// A new state of a control (iOS 18).
-    public static let controls = known("controls")
-    /// A change in a file provider's domain.
-    public static let fileProvider = known("fileprovider")
-    /// The start, an update or the end of a Live Activity.
-    public static let liveActivity = known("liveactivity")
-    /// A request for the device's location; provider tokens only.
-    public static let location = known("location")
-    /// A request to a managed device to contact its server.
-    public static let mdm = known("mdm")
-    /// An invitation to a Push to Talk channel.
-    public static let pushToTalk = known("pushtotalk")
-    /// An incoming call.
-    public static let voip = known("voip")
-    /// A change of what a widget shows.
-    public static let widgets = known("widgets")
-
     /// An update of the Live Activities that follow a channel. Its token is `ChannelID.hexadecimal`, its topic the bundle
     /// identifier; the request is another one, of the push type `liveactivity`.
     package static let channel = known("channel")
 
-    /// Apple's eleven types.
+    /// Apple's types.
     public static var all: [Self] { table.indices.map { Self(UInt8($0)) }.filter { $0 != channel } }
 
     /// The value of the header.
@@ -92,7 +69,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         return rules.defaultPriority.map { APNs.Priority(rawValue: $0) }
     }
 
-    /// Whether the type is not one of Apple's eleven.
+    /// Whether the type is not one of Apple's.
     public var isCustom: Bool { index >= Self.table.count }
 
     /// The name.

@@ -18,7 +18,7 @@ extension PushTypeRules {
         guard head.pushType.isPresent else {
             // Older clients leave it out: then any topic goes.
             let owner = PushTypeRules(suffixOf: bytes.extracting(head.topic.range))
-            self.init(name: "", payloadLimit: (owner ?? Self.all[0]).payloadLimit)
+            self.init("", "", payloadLimit: (owner ?? Self.all[0]).payloadLimit)
             return
         }
         let name = bytes.extracting(head.pushType.range)

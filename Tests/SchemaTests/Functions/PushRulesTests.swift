@@ -30,15 +30,6 @@ import Testing
         }
     }
 
-    @Test func `the page about enqueueing shows the table`() throws {
-        let page = try String(contentsOfFile: "docs/enqueue.md", encoding: .utf8)
-        for rules in PushTypeRules.all {
-            let suffix = rules.topicSuffix.utf8CodeUnitCount == 0 ? "" : "`\(rules.topicSuffix)`"
-            let row = "| `\(rules.name)` | \(suffix) | \(rules.priorities.text) | \(rules.payloadLimit) |"
-            #expect(page.contains("\n" + row.replacing("|  |", with: "| |") + "\n"), "\(row)")
-        }
-    }
-
     @Test func `every push type can be enqueued`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for type in PushType.all {
