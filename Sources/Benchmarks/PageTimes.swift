@@ -8,7 +8,7 @@ struct PageTimes {
     /// 200, or that of an answer that was another.
     let status: Int
 
-    init(_ address: String, _ answers: [WebClient.Answer]) {
+    init(_ address: String, _ answers: [WebClient.PageAnswer]) {
         self.address = address
         times = Sample(answers.map { $0.time / .milliseconds(1) })
         bytes = answers.map(\.bytes).max() ?? 0

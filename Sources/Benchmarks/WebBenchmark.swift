@@ -55,7 +55,7 @@ struct WebBenchmark {
 
     /// Every address in turn, round after round; the slowest is the first of the result.
     private func measure(_ addresses: [String], _ type: String, _ client: WebClient) async throws -> [PageTimes] {
-        var answers: [[WebClient.Answer]] = addresses.map { _ in [] }
+        var answers: [[WebClient.PageAnswer]] = addresses.map { _ in [] }
         for _ in 0..<rounds {
             for (place, address) in addresses.enumerated() {
                 answers[place].append(try await client.get(address, accepting: type))

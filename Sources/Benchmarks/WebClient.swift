@@ -2,7 +2,7 @@ import CarillonIO
 
 /// A client of HTTP/1.1 that keeps its connection, as a browser does.
 final class WebClient {
-    struct Answer {
+    struct PageAnswer {
         let status: Int
         let body: String
         let bytes: Int
@@ -20,7 +20,7 @@ final class WebClient {
         self.loop = loop
     }
 
-    func get(_ address: String, accepting type: String = "text/html") async throws -> Answer {
+    func get(_ address: String, accepting type: String = "text/html") async throws -> PageAnswer {
         let start = MonotonicInstant.now
         let request = Array("GET \(address) HTTP/1.1\r\nHost: \(host)\r\nAccept: \(type)\r\n\r\n".utf8)
         try socket.writeWhole(request, for: address)
@@ -39,7 +39,7 @@ final class WebClient {
         }
         let time = MonotonicInstant.now - start
         let body = String(decoding: received, as: UTF8.self)
-        return Answer(status: Int(head.dropFirst(9).prefix(3)) ?? 0, body: body, bytes: received.count, time: time)
+        return PageAnswer(status: Int(head.dropFirst(9).prefix(3)) ?? 0, body: body, bytes: received.count, time: time)
     }
 }
 

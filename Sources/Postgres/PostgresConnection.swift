@@ -347,7 +347,7 @@ package actor PostgresConnection {
 
     private func failed(_ result: ServerResult) {
         guard let request = pipeline.current else { return }
-        var error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
+        var error = result.error(effect: result.endsSession ? .unknown : .nothingDone)
         if case .statement(let statement, _) = request.work, let name = request.nameOnServer {
             if request.preludes > 0 {
                 prepared.refused(statement, as: name, error)

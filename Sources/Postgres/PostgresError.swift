@@ -14,7 +14,7 @@ package struct PostgresError: CodedError {
         case authentication
         /// The server's own error about a statement: see `sqlState`.
         case server
-        /// The connection is lost or closed: see `outcome` for the statement.
+        /// The connection is lost or closed: see `effect` for the statement.
         case closed
         /// A value is not of the type that the program expected.
         case unexpectedValue
@@ -28,7 +28,7 @@ package struct PostgresError: CodedError {
     }
 
     /// What became of the statement.
-    package enum Outcome: Sendable {
+    package enum Effect: Sendable {
         /// It has changed nothing and will not: the server refused it, or it was never sent.
         case nothingDone
         /// It was sent and no answer came: it may have been committed, or not.
@@ -38,7 +38,7 @@ package struct PostgresError: CodedError {
     package let code: Code
     package let message: String
     package let underlying: (any Error)?
-    package var outcome: Outcome
+    package var effect: Effect
     /// Five characters, where the server sent them.
     package let sqlState: String?
     /// What to do, from the server or from this program.
@@ -55,7 +55,7 @@ package struct PostgresError: CodedError {
     package init(
         _ code: Code,
         _ message: String,
-        outcome: Outcome = .nothingDone,
+        effect: Effect = .nothingDone,
         sqlState: String? = nil,
         hint: String? = nil,
         detail: String? = nil,
@@ -66,7 +66,7 @@ package struct PostgresError: CodedError {
         self.code = code
         self.message = message
         self.underlying = underlying
-        self.outcome = outcome
+        self.effect = effect
         self.sqlState = sqlState
         self.hint = hint
         self.detail = detail

@@ -6,17 +6,17 @@ struct AddressBook<Address: Equatable & Sendable>: Sendable {
     private static var memory: Duration { .seconds(600) }
     private static var room: Int { 32 }
 
-    private struct Failure {
+    private struct FailedAddress {
         let address: Address
         let forgotten: MonotonicInstant
     }
 
-    private var failures: [Failure] = []
+    private var failures: [FailedAddress] = []
 
     mutating func failed(_ addresses: some Sequence<Address>, at now: MonotonicInstant) {
         for address in addresses {
             worked(address)
-            failures.append(Failure(address: address, forgotten: now + Self.memory))
+            failures.append(FailedAddress(address: address, forgotten: now + Self.memory))
         }
         if failures.count > Self.room { failures.removeFirst(failures.count - Self.room) }
     }

@@ -49,7 +49,7 @@ struct WorkerMetrics {
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
     }
 
-    private func addReasons(_ counts: [WorkerCounters.Failure: Int], to metrics: inout MetricsText) {
+    private func addReasons(_ counts: [WorkerCounters.FailureKey: Int], to metrics: inout MetricsText) {
         let counts = counts.sorted {
             ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
         }

@@ -36,7 +36,7 @@ extension XMLRPCFault {
                     + "the owner of the schema, feedback takes carillon_worker, notify takes carillon_app or the owner."
             )
         default:
-            let effect = error.outcome == .unknown ? Self.doubt : Self.noEffect
+            let effect = error.effect == .unknown ? Self.doubt : Self.noEffect
             self.init(.unavailable, "The database cannot do this now: \(sentence) \(effect)")
         }
     }

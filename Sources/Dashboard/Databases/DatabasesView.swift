@@ -6,7 +6,7 @@ import CarillonWeb
 struct DatabasesView: PageView {
     struct State: Sendable, JSONConvertible {
         let name: String
-        let overview: Outcome
+        let overview: Reading
 
         var link: Link { Link.top("databases", name) }
 
@@ -18,7 +18,7 @@ struct DatabasesView: PageView {
         }
     }
 
-    enum Outcome: Sendable {
+    enum Reading: Sendable {
         case success(OverviewView)
         case failure(ErrorView)
 

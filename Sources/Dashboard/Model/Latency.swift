@@ -4,7 +4,7 @@ import CarillonText
 
 /// How long pushes took within about the last minute, over all live workers.
 struct Latency: Sendable, JSONConvertible {
-    private struct Row: Decodable, Sendable {
+    private struct RangeCounts: Decodable, Sendable {
         let waits: Int64
         let answers: Int64
     }
@@ -60,7 +60,7 @@ struct Latency: Sendable, JSONConvertible {
     let answers: Counts
 
     init(from database: WebDatabase) async throws {
-        let ranges: [Row] = try await database.values(of: Self.statement)
+        let ranges: [RangeCounts] = try await database.values(of: Self.statement)
         waits = Counts(counts: ranges.map(\.waits))
         answers = Counts(counts: ranges.map(\.answers))
     }

@@ -12,7 +12,7 @@ struct ConnectRace {
         case giveUp
     }
 
-    struct Failure {
+    struct FailedAttempt {
         let address: SocketAddress
         let errno: CInt
     }
@@ -23,7 +23,7 @@ struct ConnectRace {
     private var started = 0
     private var underWay = 0
     private var nextStart: MonotonicInstant
-    private(set) var failures: [Failure] = []
+    private(set) var failures: [FailedAttempt] = []
 
     init(_ addresses: [SocketAddress], at now: MonotonicInstant) {
         self.addresses = Self.interleaved(addresses)
@@ -42,7 +42,7 @@ struct ConnectRace {
     mutating func failed(_ index: Int, errno: CInt, at now: MonotonicInstant) {
         underWay -= 1
         nextStart = min(nextStart, now)
-        failures.append(Failure(address: addresses[index], errno: errno))
+        failures.append(FailedAttempt(address: addresses[index], errno: errno))
     }
 
     /// The resolver's order within a family, its first choice first.

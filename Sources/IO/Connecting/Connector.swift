@@ -62,7 +62,7 @@ actor Connector {
         }
     }
 
-    private func resolved(_ answer: Resolver.Answer) {
+    private func resolved(_ answer: Resolver.Lookup) {
         guard continuation != nil else { return }
         switch answer {
         case .failure(let error):

@@ -6,12 +6,12 @@ import CarillonPOSIX
 /// So each look-up has a short-lived thread, and a dead name server delays only those who asked it. Beyond a limit look-ups
 /// queue. The threads are not joined: a program that ends does not wait for a name server.
 enum Resolver {
-    typealias Answer = Swift::Result<[SocketAddress], IOError>
+    typealias Lookup = Swift::Result<[SocketAddress], IOError>
 
     private struct LookUp: Sendable {
         let host: String
         let port: UInt16
-        let answered: @Sendable (Answer) -> Void
+        let answered: @Sendable (Lookup) -> Void
     }
 
     private struct State {
@@ -23,7 +23,7 @@ enum Resolver {
     private static let state = Guarded(State())
 
     /// Answers on a thread of its own; a numeric address at once, on the caller's.
-    static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Answer) -> Void) {
+    static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Lookup) -> Void) {
         let numeric = ask(host, port, flags: AI_NUMERICHOST)
         if case .success = numeric { return answered(numeric) }
         let lookUp = LookUp(host: host, port: port, answered: answered)
@@ -63,7 +63,7 @@ enum Resolver {
         }
     }
 
-    private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Answer {
+    private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Lookup {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = SocketCalls.streamType

@@ -1,7 +1,7 @@
 /// One task that waits on a loop for a time, or for a descriptor with a time limit. The first of these ends it: readiness,
 /// the time, the task's cancellation, the loop's end.
 final class Wait: Sendable {
-    enum Outcome: Sendable {
+    enum Wake: Sendable {
         case ready(Interest)
         case due
         case cancelled
@@ -9,8 +9,8 @@ final class Wait: Sendable {
     }
 
     private struct State {
-        var continuation: CheckedContinuation<Outcome, Never>?
-        var outcome: Outcome?
+        var continuation: CheckedContinuation<Wake, Never>?
+        var wake: Wake?
         /// To be cancelled on the loop.
         var watch: WatchToken?
         var timer: TimerToken?
@@ -21,12 +21,12 @@ final class Wait: Sendable {
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Outcome {
+    func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = self.state.withLock { state in
-                    if state.outcome == nil { state.continuation = continuation }
-                    return state.outcome
+                    if state.wake == nil { state.continuation = continuation }
+                    return state.wake
                 }
                 if let early { return continuation.resume(returning: early) }
                 if loop.isCurrent {
@@ -57,22 +57,22 @@ final class Wait: Sendable {
         }
     }
 
-    private var isWaiting: Bool { state.withLock { $0.outcome == nil } }
+    private var isWaiting: Bool { state.withLock { $0.wake == nil } }
 
-    private func end(_ outcome: Outcome) {
-        let continuation = self.state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-            guard state.outcome == nil else { return nil }
-            state.outcome = outcome
+    private func end(_ wake: Wake) {
+        let continuation = self.state.withLock { state -> CheckedContinuation<Wake, Never>? in
+            guard state.wake == nil else { return nil }
+            state.wake = wake
             return state.continuation.take()
         }
         guard let continuation else { return }
         let resume: @Sendable () -> Void = {
             self.cancelTokens()
-            continuation.resume(returning: outcome)
+            continuation.resume(returning: wake)
         }
         if loop.isCurrent { return resume() }
         // The caller may close the descriptor as soon as it goes on, so the watch has to be cancelled before that.
-        if !loop.submit(resume) { continuation.resume(returning: outcome) }
+        if !loop.submit(resume) { continuation.resume(returning: wake) }
     }
 
     private func cancelTokens() {

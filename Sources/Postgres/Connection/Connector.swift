@@ -5,12 +5,12 @@ import Glibc
 /// Connects on a short-lived thread, which is abandoned at the time limit: libpq blocks in many places, such as the resolver
 /// for every host, service and password files, and Kerberos.
 final class Connector: Sendable {
-    private typealias Answer = Swift::Result<Wire, PostgresError>
+    private typealias Opening = Swift::Result<Wire, PostgresError>
 
     private enum State {
         case new
         case waiting(CheckedContinuation<Void, Never>)
-        case ended(Answer)
+        case ended(Opening)
     }
 
     private let string: ConnectionString
@@ -57,7 +57,7 @@ final class Connector: Sendable {
         return try answer.get()
     }
 
-    private var answer: Answer {
+    private var answer: Opening {
         self.state.withLock { state in
             guard case .ended(let answer) = state else { return .failure(Self.cancelled) }
             return answer
@@ -75,7 +75,7 @@ final class Connector: Sendable {
     }
 
     /// The first answer counts; a connection that is made too late is closed with its last reference.
-    private func end(_ answer: Answer) {
+    private func end(_ answer: Opening) {
         let continuation: CheckedContinuation<Void, Never>? = self.state.withLock { state in
             if case .ended = state { return nil }
             defer { state = .ended(answer) }
@@ -94,7 +94,7 @@ final class Connector: Sendable {
         case silent(report: String, rest: HostList?)
     }
 
-    private func run() -> Answer {
+    private func run() -> Opening {
         var hosts: HostList?
         var reports = ""
         while true {

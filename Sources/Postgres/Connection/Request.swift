@@ -56,7 +56,7 @@ struct Request {
 
     /// The connection broke before that. An error that ended only the statement stays: the statement is rolled back.
     func completeAsLost(_ reason: PostgresError) {
-        if let error, error.outcome == .nothingDone { return reply.resume(returning: .failure(error)) }
+        if let error, error.effect == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError
         if case .greeting = work {
@@ -66,7 +66,7 @@ struct Request {
             loss = PostgresError(
                 .closed,
                 cause + "; whether the statement was carried out is unknown",
-                outcome: .unknown,
+                effect: .unknown,
                 sqlState: self.error?.sqlState,
                 statement: work.name
             )

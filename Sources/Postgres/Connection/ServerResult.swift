@@ -32,12 +32,12 @@ final class ServerResult: @unchecked Sendable {
         return place < 0 ? nil : Int(place)
     }
 
-    func error(outcome: PostgresError.Outcome) -> PostgresError {
+    func error(effect: PostgresError.Effect) -> PostgresError {
         let sqlState = field("C")
         var error = PostgresError(
             .server,
             field("M") ?? String(cString: PQresultErrorMessage(pointer)).trimmed,
-            outcome: outcome,
+            effect: effect,
             sqlState: sqlState,
             hint: field("H"),
             detail: field("D"),

@@ -93,7 +93,7 @@ package actor ServiceDatabase {
                 return try await connection.query(statement, parameters, decode)
             } catch let error as PostgresError where Self.isLoss(error) {
                 if lines[place].connection === connection { lines[place].connection = nil }
-                guard group.isReading || error.outcome == .nothingDone, !isRepeated, !isClosed else { throw error }
+                guard group.isReading || error.effect == .nothingDone, !isRepeated, !isClosed else { throw error }
                 isRepeated = true
             }
         }

@@ -30,7 +30,7 @@ final class BreakerWatch {
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
-            core.event { $0.tallies.countsFailed(counts, error.outcome) }
+            core.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)

@@ -19,7 +19,7 @@ struct SettlementWriting: Sendable {
     }
 
     /// What to do after a try that failed.
-    enum Failure {
+    enum WriteFault {
         /// Make another try at once.
         case triesNext
         /// Make the same try again. The message is one that cannot end until a person removes the cause.
@@ -119,9 +119,9 @@ struct SettlementWriting: Sendable {
         }
     }
 
-    mutating func failed(_ error: PostgresError) -> Failure {
+    mutating func failed(_ error: PostgresError) -> WriteFault {
         guard !error.isTransient else {
-            failed(mayBeWritten: error.outcome == .unknown)
+            failed(mayBeWritten: error.effect == .unknown)
             return .triesAgain(stuck: nil)
         }
         refusal = error.message

@@ -29,8 +29,8 @@ struct Tallies: Sendable {
         return counts
     }
 
-    mutating func countsFailed(_ counts: [Int32: Settlement.Tally], _ outcome: PostgresError.Outcome) {
-        guard outcome == .nothingDone else { return }
+    mutating func countsFailed(_ counts: [Int32: Settlement.Tally], _ effect: PostgresError.Effect) {
+        guard effect == .nothingDone else { return }
         for (app, tally) in counts { add(tally, of: app) }
     }
 

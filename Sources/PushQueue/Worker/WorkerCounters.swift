@@ -4,7 +4,7 @@ package import CarillonIO
 /// What a worker has done since it started, and its present state.
 package struct WorkerCounters: Sendable {
     /// Why pushes failed or are retried.
-    package struct Failure: Hashable, Sendable {
+    package struct FailureKey: Hashable, Sendable {
         package let app: Int32
         /// 0: not sent, or not answered.
         package let status: Int16
@@ -21,8 +21,8 @@ package struct WorkerCounters: Sendable {
     }
 
     package internal(set) var apps: [Int32: Settlement.Tally] = [:]
-    package internal(set) var failures: [Failure: Int] = [:]
-    package internal(set) var retries: [Failure: Int] = [:]
+    package internal(set) var failures: [FailureKey: Int] = [:]
+    package internal(set) var retries: [FailureKey: Int] = [:]
     /// How many kinds of failures and retries each app has.
     private var reasons: [Int32: Int] = [:]
     package internal(set) var names: [Int32: String] = [:]
@@ -89,11 +89,11 @@ package struct WorkerCounters: Sendable {
         let app = place(of: app)
         apps[app, default: Settlement.Tally()] += settlement.tally
         for failure in settlement.failures {
-            let failure = Failure(app: app, status: failure.status ?? 0, reason: failure.reason)
+            let failure = FailureKey(app: app, status: failure.status ?? 0, reason: failure.reason)
             failures[place(of: failure), default: 0] += 1
         }
         for (cause, pushes) in settlement.retryCauses.counts {
-            let retry = Failure(app: app, status: cause.status ?? 0, reason: cause.reason)
+            let retry = FailureKey(app: app, status: cause.status ?? 0, reason: cause.reason)
             retries[place(of: retry), default: 0] += pushes
         }
     }
@@ -110,10 +110,10 @@ package struct WorkerCounters: Sendable {
         return apps.count < names.count + Self.mostUnknownApps ? app : 0
     }
 
-    private mutating func place(of failure: Failure) -> Failure {
+    private mutating func place(of failure: FailureKey) -> FailureKey {
         if failures[failure] != nil || retries[failure] != nil { return failure }
         guard reasons[failure.app, default: 0] < Self.mostReasons else {
-            return Failure(app: failure.app, status: 0, reason: "OtherReasons")
+            return FailureKey(app: failure.app, status: 0, reason: "OtherReasons")
         }
         reasons[failure.app, default: 0] += 1
         return failure

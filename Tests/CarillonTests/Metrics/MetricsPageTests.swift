@@ -57,7 +57,7 @@ import Testing
     /// One of everything that has labels.
     private static var counters: WorkerCounters {
         var counters = WorkerCounters()
-        let failure = WorkerCounters.Failure(app: 1, status: 410, reason: "Unregistered")
+        let failure = WorkerCounters.FailureKey(app: 1, status: 410, reason: "Unregistered")
         counters.apps = [1: Settlement.Tally()]
         counters.failures = [failure: 1]
         counters.retries = [failure: 1]

@@ -40,7 +40,7 @@ extension Scene {
             )
             do {
                 try await client.query(Self.insert, parameters) { _ in }
-            } catch let error as PostgresError where error.outcome == .unknown {
+            } catch let error as PostgresError where error.effect == .unknown {
                 ledger.unsure(messages)
                 throw error
             }

@@ -88,7 +88,7 @@ final class WorkerProcess: Sendable {
         return last.value - begin
     }
 
-    func ask(_ path: String) async throws -> HealthProbe.Answer {
+    func ask(_ path: String) async throws -> HealthProbe.HealthAnswer {
         try await says("metrics are served")
         let port = lines(containing: "metrics are served").first?.split(separator: "\"port\":").last
         guard let digits = port?.prefix(while: \.isNumber), let address = Address("127.0.0.1:\(digits)") else {

@@ -57,7 +57,7 @@ import Testing
                 let error = await #expect(throws: PostgresError.self) { try await connection.execute(broken) }
                 #expect(error?.code == .server)
                 #expect(error?.sqlState == "42601")
-                #expect(error?.outcome == .nothingDone)
+                #expect(error?.effect == .nothingDone)
                 #expect(error?.statement == "broken")
             }
             let next1 = try await Self.increment(1, on: connection)

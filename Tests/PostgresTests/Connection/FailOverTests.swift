@@ -67,7 +67,7 @@ import Testing
             let insert = Statement("insert", "INSERT INTO t VALUES (1)")
             let first = await #expect(throws: PostgresError.self) { try await connection.execute(insert) }
             #expect(first?.sqlState == "25006")
-            #expect(first?.outcome == .nothingDone)
+            #expect(first?.effect == .nothingDone)
             let second = await #expect(throws: PostgresError.self) { try await connection.execute(insert) }
             #expect(second?.code == .closed)
         }
@@ -88,7 +88,7 @@ import Testing
             let start = MonotonicInstant.now
             let error = await #expect(throws: PostgresError.self) { _ = try await connection.number("SELECT 1") }
             #expect(error?.code == .closed)
-            #expect(error?.outcome == .unknown)
+            #expect(error?.effect == .unknown)
             #expect(MonotonicInstant.now - start < .seconds(10))
         }
     }

@@ -55,14 +55,14 @@ private actor Bystander {
                 try await other.execute(Self.kill, Self.process(victim))
             }
             let isOfThisLoss = errors.allSatisfy { $0.code == .closed && $0.statement == "lock" }
-            let unknown = errors.filter { $0.outcome == .unknown }
+            let unknown = errors.filter { $0.effect == .unknown }
             let terminated = errors.filter { $0.sqlState == "57P01" }
-            let unsent = errors.filter { $0.outcome == .nothingDone && $0.message.contains("was not sent") }
+            let unsent = errors.filter { $0.effect == .nothingDone && $0.message.contains("was not sent") }
             #expect(errors.count == 101 && isOfThisLoss)
             #expect((unknown.count, terminated.count, unsent.count) == (64, 1, 37))
             #expect(await victim.isClosed)
             let late = await #expect(throws: PostgresError.self) { try await victim.execute(Self.lock) }
-            #expect(late?.outcome == .nothingDone)
+            #expect(late?.effect == .nothingDone)
         }
     }
 
@@ -88,7 +88,7 @@ private actor Bystander {
         try await TestDatabase.connected(.nothing) { other, url in
             let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
             let errors = try await Self.errorsAfterLosing(victim, beside: other) { await victim.close() }
-            let unknown = errors.filter { $0.outcome == .unknown }
+            let unknown = errors.filter { $0.effect == .unknown }
             #expect((errors.count, unknown.count) == (101, 64))
         }
     }
@@ -115,7 +115,7 @@ private actor Bystander {
             let error = await #expect(throws: PostgresError.self) {
                 try await victim.execute(Statement("bad", "SELECT 1 / 0"))
             }
-            #expect(error?.outcome == .nothingDone)
+            #expect(error?.effect == .nothingDone)
             try await other.execute(Self.kill, Self.process(victim))
             // Idle, it notices by itself.
             while await !victim.isClosed { _ = try await other.execute(Statement("tick", "SELECT 1")) }

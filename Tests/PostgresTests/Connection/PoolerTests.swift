@@ -166,7 +166,7 @@ struct `Behind a pooler` {
                     try await Self.connect(url + "?connect_timeout=2")
                 }
                 text = "\(try #require(error))"
-                #expect(error?.outcome == .nothingDone && !text.contains("statement"), "\(text)")
+                #expect(error?.effect == .nothingDone && !text.contains("statement"), "\(text)")
                 guard error?.sqlState == "57P01" else { break }
             }
             #expect(text.contains("did not answer within") || text.contains("not currently accepting"), "\(text)")

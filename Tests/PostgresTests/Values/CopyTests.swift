@@ -103,7 +103,7 @@ import Testing
                 async let tick = connection.execute(Self.tick)
                 let error = await #expect(throws: PostgresError.self) { try await connection.copy(Self.copy, bytes) }
                 let ticks = try await tick
-                #expect((error?.code, error?.sqlState, error?.outcome) == (.server, state, .nothingDone))
+                #expect((error?.code, error?.sqlState, error?.effect) == (.server, state, .nothingDone))
                 #expect(ticks == 1)
             }
             let missing = await #expect(throws: PostgresError.self) {
@@ -141,7 +141,7 @@ import Testing
             try await other.script("COMMIT")
             let result = await copied
             let error = #expect(throws: PostgresError.self) { try result.get() }
-            #expect((error?.code, error?.outcome) == (.closed, .unknown))
+            #expect((error?.code, error?.effect) == (.closed, .unknown))
             #expect(try await other.number("SELECT count(*) FROM t") == 0)
         }
     }

@@ -91,7 +91,7 @@ import Testing
 
     private let refused = PostgresError(.server, "violates a constraint", sqlState: "23514")
     private let short = PostgresError(.server, "out of memory", sqlState: "53200")
-    private let gone = PostgresError(.closed, "the connection is gone", outcome: .unknown)
+    private let gone = PostgresError(.closed, "the connection is gone", effect: .unknown)
 
     @Test func `a claim is sent and settled, and its flight ends`() throws {
         var scene = try Scene()

@@ -121,7 +121,7 @@ extension SimulatedLink.Loss {
     fileprivate var error: PostgresError {
         switch self {
         case .refused: PostgresError(.server, "The server is short of something.", sqlState: "53000")
-        case .unanswered: PostgresError(.closed, "The connection is gone.", outcome: .unknown)
+        case .unanswered: PostgresError(.closed, "The connection is gone.", effect: .unknown)
         }
     }
 }

@@ -6,7 +6,7 @@ struct HealthProbe {
     let address: Address
     let timeout: Duration
 
-    struct Answer: Equatable {
+    struct HealthAnswer: Equatable {
         let status: Int
         let body: String
     }
@@ -20,7 +20,7 @@ struct HealthProbe {
         }
     }
 
-    func ask(_ path: String = "/readyz", on loop: EventLoop) async throws -> Answer {
+    func ask(_ path: String = "/readyz", on loop: EventLoop) async throws -> HealthAnswer {
         let deadline = MonotonicInstant.now + timeout
         let socket = try await TCP.connect(host: host, port: address.port, timeout: timeout, on: loop)
         let request = Array("GET \(path) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
@@ -41,7 +41,7 @@ struct HealthProbe {
     }
 
     /// Parses the status and the body of the response.
-    static func read(_ response: [UInt8], from address: Address) throws(CommandError) -> Answer {
+    static func read(_ response: [UInt8], from address: Address) throws(CommandError) -> HealthAnswer {
         let text = String(decoding: response, as: UTF8.self)
         let words = text.prefix { !$0.isNewline }.split(separator: " ")
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
@@ -52,7 +52,7 @@ struct HealthProbe {
             )
         }
         let body = text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
-        return Answer(status: status, body: body.trimmingSuffix(while: \.isWhitespace).description)
+        return HealthAnswer(status: status, body: body.trimmingSuffix(while: \.isWhitespace).description)
     }
 }
 
