@@ -128,7 +128,7 @@ import Testing
         let server = try TestServer()
         try server.feed(Frames.preface + Frames.settings() + client.drain())
         #expect(server.received.map(\.body) == ["payload 0", "payload 2"])
-        #expect(client.session.openStreams == 2 && client.session.sharedBlocks == 1)
+        #expect(client.session.openStreams == 2 && client.sharedBlocks == 1)
     }
 
     @Test func `a slot is not confused with the one that had its place before`() throws {
@@ -145,7 +145,7 @@ import Testing
         try client.feed(Frames.settings())
         try client.push(0)
         _ = try client.drain()
-        let written = client.session.bytesDrained
+        let written = client.bytesDrained
         try client.push(1)
         _ = try client.drain()
         try client.push(2)
@@ -165,7 +165,7 @@ import Testing
         #expect(client.answers[1]?.status == 413 && client.bodies[1] == "too long")
         let bytes = try client.drain()
         #expect(bytes == Frames.reset(1, ErrorCode.cancel.rawValue))
-        #expect(client.session.openStreams == 0 && client.session.sharedBlocks == 1 && client.ended == [1])
+        #expect(client.session.openStreams == 0 && client.sharedBlocks == 1 && client.ended == [1])
     }
 
     @Test func `a server sends a GOAWAY and ignores later streams`() throws {

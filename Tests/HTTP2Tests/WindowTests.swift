@@ -60,10 +60,10 @@ import Testing
         let client = try self.client()
         try client.push(0)
         _ = try client.drain()
-        let written = client.session.bytesDrained
+        let written = client.bytesDrained
         try client.push(1)
         _ = try client.drain()
-        let almost = client.session.bytesDrained - 1
+        let almost = client.bytesDrained - 1
         let last = try #require(client.submissions[1])
         #expect(client.session.isWritten(last) && !client.session.isWritten(last, bytesWritten: almost))
         client.session.reset(try #require(client.submissions[0]), bytesWritten: written)

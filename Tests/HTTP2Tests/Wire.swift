@@ -1,6 +1,7 @@
-import CarillonHTTP2
 import CarillonIO
 import Testing
+
+@testable import CarillonHTTP2
 
 /// A client session, with what a test wants to know of it gathered: how every tag ended.
 final class TestClient {
@@ -19,6 +20,10 @@ final class TestClient {
     var ended: [UInt32] = []
     /// Tags that were told of as written late.
     var written: [UInt32] = []
+    var bytesDrained: UInt64 = 0
+
+    /// Header blocks and bodies kept now.
+    var sharedBlocks: Int { session.streams.pointee.shared.count }
 
     init(_ settings: ClientSettings = ClientSettings()) throws {
         var settings = settings
@@ -51,6 +56,7 @@ final class TestClient {
     func drain(limit: Int = .max) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try session.drain(into: &bytes, limit: limit)
+        bytesDrained += UInt64(bytes.count)
         readEvents()
         return bytes
     }

@@ -18,7 +18,7 @@ import CarillonIO
 package final class ClientSession {
     private let owned: OwnedEngine<ClientStreams>
     private var engine: OpaquePointer { owned.session }
-    private var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
+    var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
 
     package init(_ settings: ClientSettings = ClientSettings()) throws(HTTP2Error) {
         owned = try OwnedEngine(ClientStreams(settings), isServer: false)
@@ -167,8 +167,6 @@ package final class ClientSession {
         streams.pointee.end(bytesWritten: bytesWritten)
     }
 
-    package var bytesDrained: UInt64 { streams.pointee.drained }
-
     /// Neither side has anything to send: end it, and close the socket.
     package var isFinished: Bool { owned.isFinished }
 
@@ -219,9 +217,6 @@ package final class ClientSession {
 
     /// To be compared with the number of requests.
     package var windowUpdatesReceived: UInt64 { streams.pointee.frames.windowUpdates }
-
-    /// Header blocks and bodies kept now.
-    package var sharedBlocks: Int { streams.pointee.shared.count }
 
     // MARK: The connection
 

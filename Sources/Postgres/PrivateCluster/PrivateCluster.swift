@@ -9,7 +9,8 @@ package actor PrivateCluster {
     private let programs: ServerPrograms
     private let place: ClusterPlace
     private let settings: Settings
-    private let password: String
+    /// The superuser's, for connecting through 127.0.0.1, if the settings say so.
+    package nonisolated let password: String
     private let loop: EventLoop
     /// On 127.0.0.1, if the settings say so.
     package nonisolated let port: UInt16
@@ -73,11 +74,6 @@ package actor PrivateCluster {
     /// For connecting through the socket, as the superuser.
     package nonisolated func url(database: String = "postgres") -> String {
         "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(place.folder))&port=\(port)&user=postgres"
-    }
-
-    /// For connecting through 127.0.0.1, with the password, if the settings say so.
-    package nonisolated func loopbackURL(database: String = "postgres") -> String {
-        "postgresql://postgres:\(password)@127.0.0.1:\(port)/\(Self.encoded(database))"
     }
 
     /// Stops the server, waits for its end and removes its folder. A second call does nothing.

@@ -2,8 +2,6 @@
 enum ChannelAction: String, CaseIterable, Sendable {
     /// A push to the Live Activities of a channel.
     case broadcast
+    /// Requests to the channel service.
     case create, read, remove, list
-
-    /// Whether the channel service does it. A broadcast is sent to the gateway.
-    var isManagement: Bool { self != .broadcast }
 }

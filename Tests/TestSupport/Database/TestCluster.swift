@@ -13,3 +13,10 @@ package enum TestCluster {
         get async throws { try await start.value }
     }
 }
+
+extension PrivateCluster {
+    /// For connecting through 127.0.0.1, with the password.
+    package nonisolated func loopbackURL(database: String = "postgres") -> String {
+        "postgresql://postgres:\(password)@127.0.0.1:\(port)/\(database)"
+    }
+}
