@@ -28,16 +28,16 @@ $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
 -- For actions that programs also take, and take often: they are recorded only if act_as() or SET carillon.actor has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.actor', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_actor.app_id), details,
             changed);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change if a person made it.';
+COMMENT ON FUNCTION carillon.record_of_actor IS 'Internal: records a change that a person makes, and none of a program.';
 
 -- Leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb

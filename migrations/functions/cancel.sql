@@ -203,22 +203,22 @@ $$;
 COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
 
 -- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.waiting_jobs(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_parts.app AND b.id = ANY (split)
+        WHERE b.app_id = waiting_jobs.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (split)
+        WHERE s.app_id = waiting_jobs.app AND s.broadcast_id = ANY (split)
         UNION ALL
         SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (split)
+        WHERE u.app_id = waiting_jobs.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
-COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: returns the ids of waiting jobs of split messages.';
+COMMENT ON FUNCTION carillon.waiting_jobs IS 'Internal: the ids of waiting jobs of messages that were split.';
 
 -- The ids may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and
 -- split_messages.cancelled_at.
@@ -251,10 +251,10 @@ BEGIN
         UPDATE carillon.split_messages b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
-            target.whole || carillon.waiting_parts(target.app_id, target.split), target.whole);
+            target.whole || carillon.waiting_jobs(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+        PERFORM carillon.record_of_actor('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
             'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;

@@ -2,13 +2,13 @@
 --
 -- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
-CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.has_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
-COMMENT ON FUNCTION carillon.has_parts IS 'Internal: returns whether any argument that contributes to a built payload is given.';
+COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
 
 CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -150,7 +150,7 @@ COMMENT ON FUNCTION carillon.check_members IS
 
 -- Returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the members of aps that
 -- few messages have.
-CREATE OR REPLACE FUNCTION carillon.check_parts(
+CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -189,8 +189,7 @@ BEGIN
         CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
 END
 $$;
-COMMENT ON FUNCTION carillon.check_parts IS
-    'Internal: checks the arguments from which a payload is built, and returns the less usual ones as JSON.';
+COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
@@ -218,7 +217,7 @@ DECLARE
     limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
     wrong record;
 BEGIN
-    IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
+    IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
         refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN

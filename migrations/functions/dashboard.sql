@@ -151,7 +151,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
         UNION ALL
         (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
-        FROM target t CROSS JOIN LATERAL carillon.failed_parts(t.id, message_contents.id, 1000) p
+        FROM target t CROSS JOIN LATERAL carillon.failed_jobs(t.id, message_contents.id, 1000) p
         JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
         ORDER BY f.failed_at DESC LIMIT 1)
     )

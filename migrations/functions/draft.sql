@@ -41,7 +41,7 @@ BEGIN
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
-            checked := carillon.check_parts(m, alert, sound);
+            checked := carillon.check_fields(m, alert, sound);
             alert := checked.alert;
             sound := checked.sound;
             more := checked.more;
@@ -75,7 +75,7 @@ BEGIN
                 m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
                 m.aps ->> 'sound') = 0;
         END IF;
-    ELSIF carillon.has_parts(m) THEN
+    ELSIF carillon.has_fields(m) THEN
         made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;

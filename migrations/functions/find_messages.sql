@@ -146,40 +146,39 @@ COMMENT ON FUNCTION carillon.find_messages IS
 
 -- Its own id and, if it was split, the ids of its jobs with failures. At most `most` of each, because a message may have ten
 -- thousand jobs.
-CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT failed_parts.id
+    SELECT failed_jobs.id
     UNION
     (SELECT r.message_id FROM carillon.results r
-    WHERE r.broadcast_id = failed_parts.id AND r.app_id = failed_parts.app_id AND r.failed > 0 LIMIT most)
+    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT most)
     UNION
     (SELECT u.message_id FROM carillon.unfinished u
-    WHERE u.broadcast_id = failed_parts.id AND u.app_id = failed_parts.app_id AND u.failed > 0 LIMIT most)
+    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT most)
     UNION
     -- Failures that are the only record of a job: see end_unrecorded().
     SELECT few.message_id FROM (
         SELECT f.message_id FROM carillon.failures f
-        WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
+        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT most) few
 $$;
-COMMENT ON FUNCTION carillon.failed_parts IS
-    'Internal: returns the ids under which failures of a message are recorded, given the id of the message.';
+COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
 
 -- Covers all jobs of a split message, given the id of any job or retry.
-CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
         SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
-        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        FROM carillon.messages_of(ARRAY[message_jobs.id]) m
         UNION
-        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_jobs.id
         UNION
         SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
-        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_jobs.id
         UNION
-        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_jobs.id
         UNION
-        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
-    ), part AS (
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_jobs.id
+    ), job AS (
         SELECT w.app_id, w.id FROM whole w
         UNION
         SELECT r.app_id, r.message_id FROM whole w
@@ -191,8 +190,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT f.app_id, f.message_id FROM whole w
         JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
     )
-    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
-    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+    SELECT j.app_id, j.id FROM job j CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR j.app_id = ANY (o.mine)
 $$;
-COMMENT ON FUNCTION carillon.message_parts IS
-    'Internal: returns the ids under which failures of a message are recorded, given any id of the message.';
+COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';

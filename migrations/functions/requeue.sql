@@ -198,7 +198,7 @@ BEGIN
     END IF;
     horizon := coalesce(now() - since, '-infinity');
     FOR target IN
-        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_parts(requeue_failures.message_id) p
+        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p
         WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
         UNION ALL
         SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL

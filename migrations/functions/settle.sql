@@ -56,8 +56,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
-    part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
-    part_failed integer[], part_expired integer[], part_attempts smallint[],
+    partial bigint[], partial_reference text[], partial_broadcast bigint[], partial_returned integer[], partial_sent integer[],
+    partial_failed integer[], partial_expired integer[], partial_attempts smallint[],
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
     dead text[], dead_since timestamptz[], dead_reason text[],
@@ -68,18 +68,18 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     unanswered bigint[] DEFAULT '{}',  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- For pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
-    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
+    partial_status smallint[] DEFAULT '{}', partial_reason text[] DEFAULT '{}',
     -- apns-unique-ids, if they are kept: of failed pushes, and of sent tokens with their messages.
     failed_unique_id uuid[] DEFAULT '{}',
     identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
-    ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
+    ended_created timestamptz[] DEFAULT '{}', partial_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
+    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (partial_expired);
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -88,10 +88,10 @@ DECLARE
     cancelled carillon.cancelled_job[];
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
-    part_unique_ids jsonb[] := '{}';
+    partial_unique_ids jsonb[] := '{}';
     path text;
     has_ended CONSTANT boolean := cardinality(ended) > 0;
-    has_parts CONSTANT boolean := cardinality(part) > 0;
+    has_partial CONSTANT boolean := cardinality(partial) > 0;
     has_failed CONSTANT boolean := cardinality(failed) > 0;
     has_dead CONSTANT boolean := cardinality(dead) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
@@ -131,19 +131,19 @@ BEGIN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, part,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, partial,
             requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF is_late THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
         FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
-        SELECT l.status, l.reason INTO part_status, part_reason
-        FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
+        SELECT l.status, l.reason INTO partial_status, partial_reason
+        FROM carillon.last_attempts(held, partial, partial_expired, partial_status, partial_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
-        part_unique_ids := carillon.unique_ids_of(part, identified, identified_token, identified_unique_id);
+        partial_unique_ids := carillon.unique_ids_of(partial, identified, identified_token, identified_unique_id);
     END IF;
     IF keeps THEN
         requeueable := ARRAY(
@@ -188,13 +188,13 @@ BEGIN
                 ended_created, ended_status, ended_reason, ended_unique_ids)
             AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
     END IF;
-    IF has_parts THEN
+    IF has_partial THEN
         PERFORM carillon.end_messages(app, ARRAY(
             SELECT carillon.ending(message_id => p.id, reference => p.reference, broadcast_id => p.broadcast,
                 created_at => p.created_at, attempts => p.attempts, sent => p.sent, failed => p.failed, expired => p.expired,
                 remaining => p.returned, last_status => p.status, last_reason => p.reason, apns_unique_ids => p.unique_ids)
-            FROM unnest(part, part_reference, part_broadcast, part_created, part_attempts, part_sent, part_failed, part_expired,
-                    part_returned, part_status, part_reason, part_unique_ids)
+            FROM unnest(partial, partial_reference, partial_broadcast, partial_created, partial_attempts, partial_sent,
+                    partial_failed, partial_expired, partial_returned, partial_status, partial_reason, partial_unique_ids)
                 AS p(id, reference, broadcast, created_at, attempts, sent, failed, expired, returned, status, reason,
                     unique_ids)), worker);
     END IF;

@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, s
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
-    bodies json[];  -- a payload for each token, if the job has them
+    bodies json[];  -- a payload for each token, where the job has that
     -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;

@@ -48,10 +48,10 @@ DECLARE
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
     clean text[];
-    parts refcursor;
+    cuts refcursor;
     payloads json[];
-    part text[];
-    part_payloads json[];
+    job_tokens text[];
+    job_payloads json[];
     first bigint;
     job bigint;
     holder bigint;
@@ -68,30 +68,30 @@ BEGIN
         -- One snapshot, read in parts along an index, so that each part costs the same however many tokens there are: the primary
         -- key for devices, tokens_by_kind for other kinds. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
         IF wanted = 'device' THEN
-            OPEN parts FOR WITH RECURSIVE part AS (
+            OPEN cuts FOR WITH RECURSIVE cut AS (
                 SELECT NULL::text[] AS tokens, '' AS last
                 UNION ALL
-                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
                     SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > cut.last
                             AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
                         ORDER BY k.token LIMIT size) t) next
                 WHERE next.tokens IS NOT NULL)
-            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+            SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
         ELSE
-            OPEN parts FOR WITH RECURSIVE part AS (
+            OPEN cuts FOR WITH RECURSIVE cut AS (
                 SELECT NULL::text[] AS tokens, '' AS last
                 UNION ALL
-                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
                     SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > cut.last
                             AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
                         ORDER BY k.token LIMIT size) t) next
                 WHERE next.tokens IS NOT NULL)
-            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
+            SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
         END IF;
-        FETCH parts INTO part, part_payloads;
-        IF part IS NULL AND m.is_strict THEN
+        FETCH cuts INTO job_tokens, job_payloads;
+        IF job_tokens IS NULL AND m.is_strict THEN
             refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
                 ELSE '' END);
@@ -122,7 +122,7 @@ BEGIN
             HINT = refusal.hint;
     ELSIF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    ELSIF clean IS NULL AND part IS NULL THEN
+    ELSIF clean IS NULL AND job_tokens IS NULL THEN
         RETURN NULL;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
@@ -153,27 +153,27 @@ BEGIN
         RETURN first;
     END IF;
     IF NOT everyone THEN
-        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place),
+        OPEN cuts FOR SELECT array_agg(t.token ORDER BY t.place),
             CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
         FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH parts INTO part, part_payloads;
+        FETCH cuts INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
-    WHILE part IS NOT NULL LOOP
+    WHILE job_tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND everyone THEN
-            part_payloads := carillon.with_badges(made.app_id, part, m.badge_add, made.payload, made.after_badge);
+            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
         END IF;
-        PERFORM carillon.store(job, part, part_payloads, m, made, lane, first);
+        PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
-        pushes := pushes + cardinality(part);
-        FETCH parts INTO part, part_payloads;
+        pushes := pushes + cardinality(job_tokens);
+        FETCH cuts INTO job_tokens, job_payloads;
     END LOOP;
-    CLOSE parts;
+    CLOSE cuts;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
     VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
     RETURN first;

@@ -14,7 +14,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
         """
         SELECT g.app, g.reason, g.status, sum(g.pushes)::int8 AS pushes, sum(g.requeued)::int8 AS requeued,
             max(g.last_at) AS last_at, bool_or(g.is_bounded) AS is_bounded, $5 AS depth, max(g.oldest) AS oldest,
-            array_agg(g.ago) AS parts_ago, array_agg(g.pushes) AS part_pushes
+            array_agg(g.ago) AS intervals_ago, array_agg(g.pushes) AS interval_pushes
         FROM (
             SELECT f.app, f.reason, f.status, f.ago, count(*) AS pushes, count(f.requeued_at) AS requeued,
                 max(f.failed_at) AS last_at, bool_or(f.count >= $5) AS is_bounded,
@@ -63,12 +63,12 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     /// How many failures were read.
     let depth: Int64
     /// For each failure, how many intervals ago it occurred, with the number of failures.
-    private let partsAgo: [Int64]
-    private let partPushes: [Int64]
+    private let intervalsAgo: [Int64]
+    private let intervalPushes: [Int64]
     /// How many intervals back the failures were read.
     private let oldest: Int
 
-    var trend: FailureTrend { FailureTrend(zip(partsAgo.map { Int($0) }, partPushes).map { ($0, $1) }, oldest: oldest) }
+    var trend: FailureTrend { FailureTrend(zip(intervalsAgo.map { Int($0) }, intervalPushes).map { ($0, $1) }, oldest: oldest) }
 
     var json: JSONValue {
         [

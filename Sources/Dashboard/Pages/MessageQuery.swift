@@ -39,7 +39,7 @@ struct MessageQuery {
                 SELECT f.*, count(*) OVER (PARTITION BY f.status, f.reason) AS of_reason,
                     row_number() OVER (PARTITION BY f.status, f.reason ORDER BY f.failed_at DESC) AS place
                 FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
-                    SELECT f.* FROM carillon.failed_parts(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
+                    SELECT f.* FROM carillon.failed_jobs(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
                         SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
                         LIMIT \(failureDepth)) f
                     LIMIT \(failureDepth)) f

@@ -22,7 +22,7 @@ extension ClaimedJobs {
         }
     }
 
-    /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a part of
+    /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a job of
     /// its message.
     ///
     /// - Parameter stamps: Seconds since 1970, or 0 for a push without a time; nil: the push has ended; negative: it is sent

@@ -6,7 +6,7 @@ import CarillonIO
 package struct ClaimedJobs: Sendable {
     struct Job: Sendable {
         let id: Int64
-        /// The message that it is a part or a retry of.
+        /// The message that it was split from or retries.
         var origin: Int64?
         let broadcast: Int64?
         let reference: ByteRange?

@@ -13,8 +13,7 @@ extension WorkerEvent {
 
     static func breakerOpened(app: String, reason: String) -> Self {
         Self(.breakerOpened, .error, "An app was paused: most of its pushes fail, probably because of its settings.")
-            .with(["app": app, "reason": reason])
-            .counted { $0.breakers[app, default: 0] += 1 }
+            .with(["app": app, "reason": reason]).counted { $0.breakers[app, default: 0] += 1 }
     }
 
     static func tokenMinted(_ key: String) -> Self {

@@ -24,8 +24,7 @@ extension WorkerEvent {
             }
         let faults = tally.faults.map { fault in
             Self(.notReaped, .error, "Dead tokens could not be deleted from a watched table.")
-                .with(["error": fault])
-                .counted { $0.feedbackFaults += 1 }
+                .with(["error": fault]).counted { $0.feedbackFaults += 1 }
         }
         return faults + [
             reaped.with(["reaped": tally.total, "by_app": JSONValue(tally.deleted), "feedback": tally.handled])

@@ -6,8 +6,7 @@ extension WorkerEvent {
     /// Another worker had taken the claim over before it was settled.
     static func stale(claim: Int64) -> Self {
         Self(.stale, .warning, "The outcome of a claim came too late to be recorded.")
-            .with(["claim": claim])
-            .counted { $0.stale += 1 }
+            .with(["claim": claim]).counted { $0.stale += 1 }
     }
 
     /// - Parameter isWritten: Whether PostgreSQL took the counts at least.
@@ -15,8 +14,7 @@ extension WorkerEvent {
         let what = isWritten ? "all" : "anything"
         let advice = isWritten ? "; 'carillon message show \(message)' shows what could be recorded." : "."
         return Self(.unrecorded, .error, "PostgreSQL refused to record \(what) of a message's outcome" + advice)
-            .with(["app": app, "message": message, "error": error])
-            .counted { $0.unrecorded += 1 }
+            .with(["app": app, "message": message, "error": error]).counted { $0.unrecorded += 1 }
     }
 
     /// The worker tries until the cause is removed.

@@ -45,7 +45,7 @@ extension Flight {
         case written(SettlementEffect)
         case counted
         /// Nil: the row could not be split.
-        case wasSplit(parts: Int?)
+        case wasSplit(jobs: Int?)
         /// The statement failed.
         case failed(PostgresError)
         /// The worker is stopping, so the step was not done.

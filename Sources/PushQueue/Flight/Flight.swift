@@ -381,9 +381,9 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        if case .wasSplit(let parts?) = event {
+        if case .wasSplit(let jobs?) = event {
             state.schedule.split(in: plan.lane, at: now)
-            if parts > 0 { log(.split(app: app, message: message, jobs: parts)) }
+            if jobs > 0 { log(.split(app: app, message: message, jobs: jobs)) }
         }
         stage = .over
         return .end

@@ -172,20 +172,20 @@ final class FlightRunner {
     }
 
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
-        var parts: Int64?
+        var jobs: Int64?
         await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(core.state.schedule.partSize(of: lane.app))
+            let size = Int32(core.state.schedule.jobSize(of: lane.app))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
-                parts = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+                jobs = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
                 // A row that cannot be read can never be sent.
                 try await connection.execute(WorkerStatements.discard, Parameters(lane.app, lane.number, message))
-                parts = 0
+                jobs = 0
                 database.logError(error)
             }
         }
-        return .wasSplit(parts: parts.map { Int($0) })
+        return .wasSplit(jobs: jobs.map { Int($0) })
     }
 }

@@ -5,7 +5,7 @@ import CarillonIO
 struct HeldClaim: Sendable {
     enum Progress: Sendable {
         case unsettled
-        /// The first of two parts is settled, with these outcomes.
+        /// The first of two settlements is written, with these outcomes.
         case partSettled(Outcomes)
         /// Another worker has taken the claim over.
         case lost
@@ -30,7 +30,7 @@ struct HeldClaim: Sendable {
         pushes = jobs.batch.count
     }
 
-    /// The outcomes of the first part, once it is settled.
+    /// The outcomes in the first settlement, once it is written.
     var settled: Outcomes? {
         if case .partSettled(let outcomes) = progress { outcomes } else { nil }
     }
@@ -39,8 +39,8 @@ struct HeldClaim: Sendable {
         if case .lost = progress { true } else { false }
     }
 
-    /// How many parts are settled.
-    var part: Int16 { settled == nil ? 0 : 1 }
+    /// How many settlements there were.
+    var settlementNumber: Int16 { settled == nil ? 0 : 1 }
 
     var lane: Lane { Lane(app: jobs.app, number: jobs.lane) }
 }

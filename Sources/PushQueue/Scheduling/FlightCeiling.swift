@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// A limit on pushes in flight that the workers of one process share. While one of them finds no room, the others are
-/// limited to equal parts.
+/// limited to equal allowances.
 package final class FlightCeiling: Sendable {
     package struct Allowance: Sendable {
         let ceiling: FlightCeiling
@@ -30,12 +30,12 @@ package final class FlightCeiling: Sendable {
         self.members.withLock { members in
             members[place].held = pushes
             let left = limit - members.reduce(0) { $0 + $1.held + $1.reserved }
-            let part = max(1, limit / members.count)
-            if left <= 0, pushes < part { members[place].waitsUntil = now + .seconds(1) }
+            let fair = max(1, limit / members.count)
+            if left <= 0, pushes < fair { members[place].waitsUntil = now + .seconds(1) }
             let isWanted = members.indices.contains { other in
                 other != place && (members[other].waitsUntil.map { $0 > now } ?? false)
             }
-            let room = max(0, isWanted ? min(left, part - pushes) : left)
+            let room = max(0, isWanted ? min(left, fair - pushes) : left)
             members[place].reserved = room
             return room
         }

@@ -88,8 +88,8 @@ struct Schedule: Sendable {
         limits.rates.rest(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
     }
 
-    /// How many tokens each part of a split row has.
-    func partSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
+    /// How many tokens each job of a split row has.
+    func jobSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
 
     /// A row of the lane was split into rows of the same lane.
     mutating func split(in lane: Lane, at now: MonotonicInstant) { board.found([lane], at: now) }

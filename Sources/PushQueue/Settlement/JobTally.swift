@@ -11,7 +11,7 @@ struct JobTally: Equatable, Sendable {
     var retried: Int32 = 0
     /// Pushes that have not ended.
     var pending: Int32 = 0
-    /// Its message has a row in `unfinished`: the job is a part or a retry, or was settled in part.
+    /// Its message has a row in `unfinished`: the job was split off or is a retry, or some of it was settled.
     var isKnown = false
 
     var ended: Int32 { sent + failed + expired }

@@ -2,7 +2,7 @@ import CarillonPostgres
 
 /// The arguments of the function `carillon.settle`, which are given by name. Nothing else depends on their order.
 enum SettleColumns {
-    static let all = claim + ended + parts + failures + dead + returns + stays + others
+    static let all = claim + ended + partial + failures + dead + returns + stays + others
 
     /// Each name with its parameter: `app => $1, claim => $2, …`.
     static let list = all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")
@@ -12,7 +12,7 @@ enum SettleColumns {
         SettleColumn("claim") { $0.claim.id },
         SettleColumn("worker") { $0.worker },
         SettleColumn("claimed") { Timestamp($0.claim.claimedAt) },
-        SettleColumn("settlement_number") { $0.part },
+        SettleColumn("settlement_number") { $0.settlementNumber },
     ]
 
     private static let ended = [
@@ -32,20 +32,26 @@ enum SettleColumns {
         },
     ]
 
-    private static let parts = [
-        SettleColumn("part", .int8) { PostgresArray($0.jobs(of: $0.parts).map(\.message)) },
-        SettleColumn("part_reference", .text) { $0.references(of: $0.jobs(of: $0.parts)) },
-        SettleColumn("part_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.parts).map(\.broadcast)) },
+    private static let partial = [
+        SettleColumn("partial", .int8) { PostgresArray($0.jobs(of: $0.partial).map(\.message)) },
+        SettleColumn("partial_reference", .text) { $0.references(of: $0.jobs(of: $0.partial)) },
+        SettleColumn("partial_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.partial).map(\.broadcast)) },
         // The row in `unfinished` of a known message still counts the pushes that come back.
-        SettleColumn("part_returned", .int4) { PostgresArray($0.parts.lazy.map { $0.isKnown ? 0 : $0.remaining }) },
-        SettleColumn("part_sent", .int4) { PostgresArray($0.parts.lazy.map(\.sent)) },
-        SettleColumn("part_failed", .int4) { PostgresArray($0.parts.lazy.map(\.failed)) },
-        SettleColumn("part_expired", .int4) { PostgresArray($0.parts.lazy.map(\.expired)) },
-        SettleColumn("part_attempts", .int2) { PostgresArray($0.jobs(of: $0.parts).map(\.attempts)) },
-        SettleColumn("part_status", .int2) { PostgresArray(column: $0.lastAttempts(of: $0.parts).map { $0?.status }) },
-        SettleColumn("part_reason", .text) { PostgresArray(column: $0.lastAttempts(of: $0.parts).map { $0?.reason }) },
-        SettleColumn("part_created", .timestamptz) {
-            PostgresArray($0.jobs(of: $0.parts).map { Timestamp($0.createdAt) })
+        SettleColumn("partial_returned", .int4) {
+            PostgresArray($0.partial.lazy.map { $0.isKnown ? 0 : $0.remaining })
+        },
+        SettleColumn("partial_sent", .int4) { PostgresArray($0.partial.lazy.map(\.sent)) },
+        SettleColumn("partial_failed", .int4) { PostgresArray($0.partial.lazy.map(\.failed)) },
+        SettleColumn("partial_expired", .int4) { PostgresArray($0.partial.lazy.map(\.expired)) },
+        SettleColumn("partial_attempts", .int2) { PostgresArray($0.jobs(of: $0.partial).map(\.attempts)) },
+        SettleColumn("partial_status", .int2) {
+            PostgresArray(column: $0.lastAttempts(of: $0.partial).map { $0?.status })
+        },
+        SettleColumn("partial_reason", .text) {
+            PostgresArray(column: $0.lastAttempts(of: $0.partial).map { $0?.reason })
+        },
+        SettleColumn("partial_created", .timestamptz) {
+            PostgresArray($0.jobs(of: $0.partial).map { Timestamp($0.createdAt) })
         },
     ]
 

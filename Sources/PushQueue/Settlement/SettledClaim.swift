@@ -6,8 +6,8 @@ import CarillonPostgres
 struct SettledClaim {
     let claim: ClaimedJobs
     let worker: Int64
-    /// How many parts of the claim were settled before.
-    let part: Int16
+    /// How many settlements of the claim there were before.
+    let settlementNumber: Int16
     /// The failures of tokens that are dead.
     let dead: [FailedPush]
     /// The pushes of jobs that return only in part. The database has the tokens of the others.
@@ -22,11 +22,11 @@ struct SettledClaim {
         let push: Int32
     }
 
-    init(_ settlement: Settlement, of claim: ClaimedJobs, worker: Int64, part: Int16) {
+    init(_ settlement: Settlement, of claim: ClaimedJobs, worker: Int64, settlementNumber: Int16) {
         self.settlement = settlement
         self.claim = claim
         self.worker = worker
-        self.part = part
+        self.settlementNumber = settlementNumber
         dead = settlement.failures.filter { $0.unregisteredAt != nil }
         returned = Self.placed(settlement.returns.lazy.map { ($0.isWhole, $0.pushes) })
         kept = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
@@ -39,7 +39,7 @@ struct SettledClaim {
     }
 
     var ended: [JobTally] { settlement.ended }
-    var parts: [JobTally] { settlement.parts }
+    var partial: [JobTally] { settlement.partial }
     var failures: [FailedPush] { settlement.failures }
     var returns: [Settlement.Return] { settlement.returns }
     var stays: [Settlement.Stay] { settlement.stays }

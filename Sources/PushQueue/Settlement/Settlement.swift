@@ -1,6 +1,6 @@
 package import ApplePush
 
-/// What is written about a claim, or about the part of it that has ended, computed from its jobs, their outcomes and the time.
+/// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
 package struct Settlement: Sendable {
     /// A push that was sent, with its `apns-unique-id`.
     struct Identified: Equatable, Sendable {
@@ -12,8 +12,8 @@ package struct Settlement: Sendable {
 
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []
-    /// Jobs that are only a part of their message, or have ended only in part.
-    private(set) var parts: [JobTally] = []
+    /// Jobs that are not all of their message, or have ended only for some tokens.
+    private(set) var partial: [JobTally] = []
     private(set) var failures: [FailedPush] = []
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
@@ -41,7 +41,7 @@ package struct Settlement: Sendable {
     private let claimedAt: Int64
 
     /// - Parameters:
-    ///   - earlier: The outcomes of the first part. Pushes that were pending then are settled now.
+    ///   - earlier: The outcomes in the first settlement. Pushes that were pending then are settled now.
     ///   - keepsUniqueIDs: The app wants the `apns-unique-id` of each push to be recorded.
     package init(
         _ claim: ClaimedJobs,
@@ -91,7 +91,7 @@ package struct Settlement: Sendable {
             count(counts)
             switch change {
             case .ended: ended.append(counts)
-            case .changed: parts.append(counts)
+            case .changed: partial.append(counts)
             case .unchanged: break
             }
         }
@@ -103,14 +103,14 @@ package struct Settlement: Sendable {
     // MARK: Pieces
 
     /// The jobs that leave `inflight`, in order.
-    var settled: [Int32] { Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted() }
+    var settled: [Int32] { Set(ended.map(\.job) + partial.map(\.job) + returns.map(\.job)).sorted() }
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
         guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece without jobs.") }
         var piece = self
         piece.ended.removeAll { !(first...last).contains($0.job) }
-        piece.parts.removeAll { !(first...last).contains($0.job) }
+        piece.partial.removeAll { !(first...last).contains($0.job) }
         piece.failures.removeAll { !(first...last).contains($0.job) }
         piece.returns.removeAll { !(first...last).contains($0.job) }
         piece.unanswered.removeAll { !(first...last).contains($0) }

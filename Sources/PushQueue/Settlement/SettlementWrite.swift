@@ -12,12 +12,12 @@ struct SettlementWrite: Sendable {
     let content: Content
     let claim: ClaimedJobs
     let outcomes: Outcomes
-    /// The outcomes that an earlier part was settled with.
+    /// The outcomes in an earlier settlement.
     let earlier: Outcomes?
     /// The worker's id when it claimed.
     let worker: Int64
-    /// How many parts of the claim are settled.
-    let part: Int16
+    /// How many settlements of the claim there were.
+    let settlementNumber: Int16
 
     /// Answers with a `SettlementEffect`.
     var statement: Statement {
@@ -30,10 +30,10 @@ struct SettlementWrite: Sendable {
     var parameters: Parameters {
         switch content {
         case .settlement(let settlement):
-            return settlement.parameters(of: claim, worker: worker, part: part)
+            return settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
         case .refused(let job):
             let rest = UnrecordedJob(job, of: claim, outcomes, after: earlier)
-            return rest.parameters(worker: worker, part: part)
+            return rest.parameters(worker: worker, settlementNumber: settlementNumber)
         }
     }
 }

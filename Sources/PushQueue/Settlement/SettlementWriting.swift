@@ -53,8 +53,8 @@ struct SettlementWriting: Sendable {
     /// Some pushes have not ended.
     let hasRest: Bool
     private(set) var unrecorded: [Unrecorded] = []
-    /// How many parts of the claim are settled.
-    private(set) var part: Int16
+    /// How many settlements of the claim there were.
+    private(set) var settlementNumber: Int16
     private var stage = Stage.whole
     /// An answer was lost.
     private var mayBeWritten = false
@@ -65,7 +65,7 @@ struct SettlementWriting: Sendable {
         self.settlement = settlement
         self.outcomes = outcomes
         self.hasRest = hasRest
-        part = claim.part
+        settlementNumber = claim.settlementNumber
     }
 
     var next: Step {
@@ -94,7 +94,7 @@ struct SettlementWriting: Sendable {
             outcomes: outcomes,
             earlier: claim.settled,
             worker: claim.worker,
-            part: part
+            settlementNumber: settlementNumber
         )
     }
 
@@ -111,7 +111,7 @@ struct SettlementWriting: Sendable {
             unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten))
         }
         mayBeWritten = false
-        part += 1
+        settlementNumber += 1
         if case .cut(let pieces, _) = stage, pieces.count > 1 {
             stage = .cut(pieces.dropLast(), refusals: 0)
         } else {

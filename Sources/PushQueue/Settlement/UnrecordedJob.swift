@@ -23,7 +23,7 @@ struct UnrecordedJob {
     private var statuses = PostgresArray(of: .int2)
     private var ids = PostgresArray(of: .uuid)
 
-    /// - Parameter earlier: The outcomes of the first part, if that was settled.
+    /// - Parameter earlier: The outcomes in the first settlement, if there was one.
     init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
         job = claim.jobs[Int(place)]
@@ -48,13 +48,13 @@ struct UnrecordedJob {
         ids.append(claim.id(of: push))
     }
 
-    func parameters(worker: Int64, part: Int16) -> Parameters {
+    func parameters(worker: Int64, settlementNumber: Int16) -> Parameters {
         Parameters(
             claim.app,
             claim.id,
             worker,
             Timestamp(claim.claimedAt),
-            part,
+            settlementNumber,
             job.id,
             sent,
             failed,

@@ -72,7 +72,7 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
-            "message_parts", "failed_parts",
+            "message_jobs", "failed_jobs",
             "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
             "newest_activities",
         ],
@@ -82,13 +82,13 @@ import Testing
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
-            "register_token", "requeue_failures", "message_status", "message_parts", "apps_of_caller",
+            "register_token", "requeue_failures", "message_status", "message_jobs", "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
             "apps_of_caller",
-            "request_channel", "record_channel", "channel", "remove_channel", "record_of_person",
+            "request_channel", "record_channel", "channel", "remove_channel", "record_of_actor",
         ],
     ]
 

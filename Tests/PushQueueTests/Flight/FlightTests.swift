@@ -43,7 +43,7 @@ import Testing
             case .release: "release"
             case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
             case .awaitRest: "await the rest"
-            case .write(let write): "write \(Self.text(write.content)) as part \(write.part)"
+            case .write(let write): "write \(Self.text(write.content)) as settlement \(write.settlementNumber)"
             case .countActivity: "count"
             case .split(let message): "split \(message)"
             case .end: "end"
@@ -96,7 +96,7 @@ import Testing
     @Test func `a claim is sent and settled, and its flight ends`() throws {
         var scene = try Scene()
         #expect(scene.claimed(2) == "deliver 2")
-        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
+        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 2)
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -113,10 +113,10 @@ import Testing
     @Test func `the first part is settled early, and the rest when it has ended`() throws {
         var scene = try Scene()
         _ = scene.claimed(3)
-        #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as part 0")
+        #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as settlement 0")
         #expect(scene.tell(.written(.written)) == "await the rest")
         #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.delivered, .delivered, .delivered]) == "write [1] as part 1")
+        #expect(scene.delivered([.delivered, .delivered, .delivered]) == "write [1] as settlement 1")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 3)
     }
@@ -126,19 +126,19 @@ import Testing
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .pending], hasRest: true)
         #expect(scene.tell(.failed(refused)) == "await the rest")
-        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
+        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as settlement 0")
     }
 
     @Test func `a settlement that PostgreSQL rejects is cut until the job at fault is alone`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .delivered])
-        #expect(scene.tell(.failed(refused)) == "write [0] as part 0")
+        #expect(scene.tell(.failed(refused)) == "write [0] as settlement 0")
         #expect(scene.tell(.failed(refused)) == "wait")
-        #expect(scene.tell(.waited) == "write [0] as part 0")
+        #expect(scene.tell(.waited) == "write [0] as settlement 0")
         for _ in 0..<2 { #expect(scene.tell(.failed(refused)) == "wait") }
-        #expect(scene.tell(.waited) == "write what can be of 0 as part 0")
-        #expect(scene.tell(.written(.written)) == "write [1] as part 1")
+        #expect(scene.tell(.waited) == "write what can be of 0 as settlement 0")
+        #expect(scene.tell(.written(.written)) == "write [1] as settlement 1")
         #expect(scene.tell(.written(.written)) == "end")
         let unrecorded = WorkerEvent.unrecorded(
             app: "app 1",
@@ -154,7 +154,7 @@ import Testing
         _ = scene.claimed(1)
         _ = scene.delivered([.delivered])
         scene.state.reconnection.disconnected(at: scene.now, isOwnFault: false)
-        #expect(scene.tell(.failed(gone)) == "write [0] as part 0")
+        #expect(scene.tell(.failed(gone)) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.before)) == "end")
         #expect(scene.settled.sent == 1)
     }
@@ -242,7 +242,7 @@ import Testing
         #expect(scene.tell(.waited) == "order 3")
         #expect(scene.tell(.ordered([nil, 77, nil])) == "deliver 1")
         #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.delivered]) == "write [0] as part 0")
+        #expect(scene.delivered([.delivered]) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 1)
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -292,7 +292,7 @@ import Testing
         #expect(scene.claimed(1, large: 1001) == "deliver 1")
         _ = scene.delivered([.delivered])
         #expect(scene.tell(.written(.written)) == "split 1000")
-        #expect(scene.tell(.wasSplit(parts: 3)) == "end")
+        #expect(scene.tell(.wasSplit(jobs: 3)) == "end")
         #expect(scene.events.last?.text == WorkerEvent.split(app: 1, message: 1000, jobs: 3).text)
     }
 

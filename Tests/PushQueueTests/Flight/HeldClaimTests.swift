@@ -41,7 +41,7 @@ import Testing
         let early = Outcomes([.delivered, .pending, .delivered])
         let first = state.settlement(of: flight, early, at: now)
         state.settled(&flight, first, early, at: now)
-        #expect(flight.part == 1)
+        #expect(flight.settlementNumber == 1)
         #expect(state.schedule.inFlight == 1)
         #expect(!state.schedule.isIdle)
         let all = Outcomes([.delivered, .delivered, .delivered])

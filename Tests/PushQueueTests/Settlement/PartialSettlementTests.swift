@@ -61,11 +61,11 @@ import Testing
     private func write(
         _ settlement: Settlement,
         of claim: ClaimedJobs,
-        part: Int16,
+        settlementNumber: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
     ) async throws -> SettlementEffect {
-        let parameters = settlement.parameters(of: claim, worker: worker, part: part)
+        let parameters = settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
         return try await database.connection.query(Settlement.statement, parameters) { try SettlementEffect($0) }
     }
 
@@ -85,10 +85,10 @@ import Testing
     {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
-            #expect(try await write(first, of: claim, part: 0, in: database) == .written)
+            #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .written)
             try await checkFirstPart(in: database)
             // The answer was lost: what is written again was written.
-            #expect(try await write(first, of: claim, part: 0, in: database) == .before)
+            #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .before)
             try await checkFirstPart(in: database)
         }
     }
@@ -105,14 +105,14 @@ import Testing
 
     @Test func `the second part settles the rest, once`() async throws {
         try await withClaim { database, claim in
-            _ = try await write(settlement(claim, fast), of: claim, part: 0, in: database)
+            _ = try await write(settlement(claim, fast), of: claim, settlementNumber: 0, in: database)
             let all = fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
                 $1
             }
             let rest = settlement(claim, all, after: fast)
-            #expect(try await write(rest, of: claim, part: 0, in: database) == .before)
-            #expect(try await write(rest, of: claim, part: 1, in: database) == .written)
-            #expect(try await write(rest, of: claim, part: 1, in: database) == .before)
+            #expect(try await write(rest, of: claim, settlementNumber: 0, in: database) == .before)
+            #expect(try await write(rest, of: claim, settlementNumber: 1, in: database) == .written)
+            #expect(try await write(rest, of: claim, settlementNumber: 1, in: database) == .before)
             #expect(try await database.rows(inFlight) == [])
             #expect(try await database.rows(results) == ["(2,,1,1,1)", "(3,,2,0,1)"])
             #expect(
@@ -130,7 +130,7 @@ import Testing
             let retry = try await self.claim(as: 1, in: database)
             #expect(retry.batch.token(of: 0) == "bb")
             let last = settlement(retry, ["bb": .delivered])
-            #expect(try await write(last, of: retry, part: 0, in: database) == .written)
+            #expect(try await write(last, of: retry, settlementNumber: 0, in: database) == .written)
             #expect(try await database.rows(results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.unfinished") == [])
         }
@@ -139,13 +139,13 @@ import Testing
     @Test func `after a first part, a take-over returns only the rest, and nothing counts twice`() async throws {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
-            _ = try await write(first, of: claim, part: 0, in: database)
+            _ = try await write(first, of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows("SELECT * FROM carillon.take_over(1, 0)") == ["(1,1,3)"])
             // The first worker is not dead after all: whatever it writes comes too late.
             let all = fast.merging(["cc": .delivered, "dd": .delivered, "0f": .delivered]) { $1 }
             let rest = settlement(claim, all, after: fast)
-            #expect(try await write(first, of: claim, part: 0, in: database) == .lost)
-            #expect(try await write(rest, of: claim, part: 1, in: database) == .lost)
+            #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .lost)
+            #expect(try await write(rest, of: claim, settlementNumber: 1, in: database) == .lost)
             let again = try await self.claim(as: 2, in: database)
             #expect((0..<again.batch.count).map { again.batch.token(of: $0) }.sorted() == ["cc", "dd"])
             // Every try of a push has the identity that the first had.
@@ -158,7 +158,7 @@ import Testing
                 #expect(again.batch.id(of: place) == ids[again.batch.token(of: place)])
             }
             let ending = settlement(again, ["cc": .delivered, "dd": .delivered])
-            #expect(try await write(ending, of: again, part: 0, as: 2, in: database) == .written)
+            #expect(try await write(ending, of: again, settlementNumber: 0, as: 2, in: database) == .written)
             #expect(try await database.rows(results) == ["(2,,2,0,1)", "(3,,1,1,1)"])
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures")
@@ -173,14 +173,14 @@ import Testing
     @Test func `a job without an outcome stays whole in flight, and can be released`() async throws {
         try await withClaim { database, claim in
             let early: [String: Outcome] = ["dd": .delivered, "ee": .delivered, "ff": .delivered]
-            _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
+            _ = try await write(settlement(claim, early), of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows(inFlight) == ["(1,1,,\"{aa,bb,cc}\")", "(1,3,3,{0f})"])
             #expect(try await database.rows(results) == ["(2,,2,0,1)"])
             let all = early.merging(
                 ["aa": Outcome(.safe), "bb": Outcome(.safe), "cc": Outcome(.safe), "0f": Outcome(.safe)]
             ) { $1 }
             let rest = settlement(claim, all, after: early)
-            #expect(try await write(rest, of: claim, part: 1, in: database) == .written)
+            #expect(try await write(rest, of: claim, settlementNumber: 1, in: database) == .written)
             #expect(
                 try await database.rows("SELECT id, origin, tokens, attempt FROM carillon.scheduled ORDER BY id")
                     == ["(1,,\"{aa,bb,cc}\",1)", "(3,3,{0f},1)"]
@@ -286,7 +286,7 @@ import Testing
         try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let early: [String: Outcome] = ["dd": .delivered]
-            _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
+            _ = try await write(settlement(claim, early), of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(2)"])
             let writing = try await settle(claim, allDelivered, after: early, in: database)
             #expect(writing.unrecorded.map(\.job) == [1])

@@ -38,7 +38,7 @@ import Testing
         claim.add(tokens: ["bb", "cc"])
         let settlement = settle(claim, [.delivered, .delivered, .delivered])
         #expect(settlement.ended.map(\.sent) == [1, 2])
-        #expect(settlement.parts.isEmpty && settlement.failures.isEmpty && settlement.returns.isEmpty)
+        #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.returns.isEmpty)
         #expect(settlement.tally.sent == 3)
         #expect(settlement.hold == nil)
     }
@@ -72,7 +72,7 @@ import Testing
             #expect(Set(again).count == again.count)
             // A job is ended, in part or whole, or goes back whole: one of them, and only once.
             let jobs =
-                settlement.ended.map(\.job) + settlement.parts.map(\.job)
+                settlement.ended.map(\.job) + settlement.partial.map(\.job)
                 + settlement.returns.filter(\.isWhole).map(\.job)
             #expect(jobs.sorted() == Array(0..<Int32(claim.jobs.count)))
         }
@@ -115,8 +115,8 @@ import Testing
             for share in first.ended { #expect(!first.stays.contains { $0.job == share.job }) }
             // A message that is not settled in one piece is known to be unfinished before its last part is written.
             for share in second.ended { #expect(first.stays.contains { $0.job == share.job && $0.isWhole }) }
-            for share in second.parts where claim.jobs.jobs[Int(share.job)].origin == nil && share.isKnown {
-                let before = first.parts.first { $0.job == share.job }
+            for share in second.partial where claim.jobs.jobs[Int(share.job)].origin == nil && share.isKnown {
+                let before = first.partial.first { $0.job == share.job }
                 #expect(before.map { $0.pending == share.ended + share.returned } == true)
             }
         }
@@ -128,7 +128,7 @@ import Testing
         claim.add(tokens: ["cc"])
         let settlement = settle(claim, [.pending, .pending, .delivered])
         #expect(settlement.stays == [Settlement.Stay(job: 0, pushes: [0, 1], isWhole: true)])
-        #expect(settlement.parts.isEmpty)
+        #expect(settlement.partial.isEmpty)
         #expect(settlement.ended.map(\.job) == [1])
     }
 
@@ -138,17 +138,17 @@ import Testing
         let early: [Outcome] = [.delivered, .pending, rejected(503, "Shutdown")]
         let first = settle(claim, early)
         #expect(first.stays == [Settlement.Stay(job: 0, pushes: [1], isWhole: false)])
-        let part = try #require(first.parts.first)
+        let part = try #require(first.partial.first)
         #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isKnown)
         #expect(first.returns.map(\.isWhole) == [false])
         let second = settle(claim, [.delivered, .delivered, rejected(503, "Shutdown")], after: early)
-        let rest = try #require(second.parts.first)
+        let rest = try #require(second.partial.first)
         #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isKnown)
         #expect(second.ended.isEmpty && second.returns.isEmpty)
         // All that is left may go back whole.
         let unsent = settle(claim, [.delivered, Outcome(.safe), rejected(503, "Shutdown")], after: early)
         #expect(unsent.returns.map(\.isWhole) == [true])
-        #expect(unsent.parts.isEmpty)
+        #expect(unsent.partial.isEmpty)
     }
 
     @Test func `unsent pushes wait a moment if the gateway answered others`() throws {
@@ -170,7 +170,7 @@ import Testing
         #expect(settlement.returns.map(\.isWhole) == [true])
         #expect(settlement.returns.map(\.attempt) == [1])
         #expect(settlement.returns.map(\.delay) == [nil])
-        #expect(settlement.ended.isEmpty && settlement.parts.isEmpty)
+        #expect(settlement.ended.isEmpty && settlement.partial.isEmpty)
     }
 
     @Test func `a retry counts as an attempt and waits`() throws {
@@ -241,9 +241,9 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "cc"], origin: 5)
         let settlement = settle(claim, [.delivered, Outcome(.unknown), rejected(410, "Unregistered")])
-        #expect(settlement.parts.map(\.sent) == [1])
-        #expect(settlement.parts.map(\.failed) == [1])
-        #expect(settlement.parts.map(\.returned) == [1])
+        #expect(settlement.partial.map(\.sent) == [1])
+        #expect(settlement.partial.map(\.failed) == [1])
+        #expect(settlement.partial.map(\.returned) == [1])
         #expect(settlement.returns.map(\.isWhole) == [false])
     }
 }

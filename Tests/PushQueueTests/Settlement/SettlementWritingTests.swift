@@ -29,7 +29,7 @@ import Testing
         #expect(writing.next == .whole)
         writing.answered(.written)
         #expect(writing.next == .over(isWritten: true))
-        #expect(writing.part == 2)
+        #expect(writing.settlementNumber == 2)
     }
 
     @Test func `a claim that was taken over is not written`() {
@@ -70,7 +70,7 @@ import Testing
         let bad = Set((0..<Int32(count)).filter { _ in Int.random(in: 0..<12, using: &random) == 0 })
         var writing = self.writing(jobs: count)
         var inFlight = Set(0..<Int32(count))
-        var part: Int16 = 0
+        var settlementNumber: Int16 = 0
         var written: [Int32] = []
         var refused: [Int32] = []
         for _ in 0..<2000 {
@@ -80,7 +80,10 @@ import Testing
             case .whole: jobs = writing.settlement.settled
             case .piece(let piece, let others):
                 jobs = Array(piece)
-                #expect(inFlight.isEmpty || writing.part != part || Set(others).union(jobs) == inFlight)
+                #expect(
+                    inFlight.isEmpty || writing.settlementNumber != settlementNumber
+                        || Set(others).union(jobs) == inFlight
+                )
             case .refused(let job):
                 jobs = [job]
                 isGivenUp = true
@@ -96,7 +99,7 @@ import Testing
                 writing.failed(mayBeWritten: false)
                 continue
             }
-            guard writing.part == part else {
+            guard writing.settlementNumber == settlementNumber else {
                 writing.answered(.before)
                 continue
             }
@@ -105,7 +108,7 @@ import Testing
                 continue
             }
             inFlight.subtract(jobs)
-            part += 1
+            settlementNumber += 1
             if isGivenUp { refused += jobs } else { written += jobs }
             if Int.random(in: 0..<8, using: &random) == 0 {
                 writing.failed(mayBeWritten: true)

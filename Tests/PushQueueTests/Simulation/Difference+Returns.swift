@@ -42,15 +42,28 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held.worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters = settlement.parameters(of: held.claim, worker: worker, part: held.part)
+            let parameters = settlement.parameters(
+                of: held.claim,
+                worker: worker,
+                settlementNumber: held.settlementNumber
+            )
             let real = try await ask(Settlement.statement, parameters) { try SettlementEffect($0) }
-            let model = self.model.settle(settlement, of: held.claim, as: worker, part: held.part)
+            let model = self.model.settle(
+                settlement,
+                of: held.claim,
+                as: worker,
+                settlementNumber: held.settlementNumber
+            )
             try await adopt()
-            step = same("settle \(held.claim.id) part \(held.part) by \(worker) with \(settlement)", real, model)
+            step = same(
+                "settle \(held.claim.id) part \(held.settlementNumber) by \(worker) with \(settlement)",
+                real,
+                model
+            )
             if real == .written { held.settled = settlement.pending > 0 ? outcomes : nil }
         }
         self.held[place].settled = held.settled
-        self.held[place].part = held.settled == nil ? 0 : 1
+        self.held[place].settlementNumber = held.settled == nil ? 0 : 1
         return step
     }
 
@@ -222,7 +235,7 @@ extension Difference {
         lines += tables.inflight.values.map { claim in
             let jobs = claim.jobs.sorted { $0.id < $1.id }.map { "\($0.id) \(text($0))" }
             return """
-                flight \(claim.id) of \(claim.worker) app \(claim.app) part \(claim.part) \
+                flight \(claim.id) of \(claim.worker) app \(claim.app) part \(claim.settlementNumber) \
                 quarantined \(claim.isQuarantined ? "t" : "f"): \(jobs.joined(separator: "; "))
                 """
         }

@@ -11,7 +11,7 @@ struct Difference {
     struct Held {
         var claim: ClaimedJobs
         let worker: Int64
-        var part: Int16 = 0
+        var settlementNumber: Int16 = 0
         var settled: Outcomes?
     }
 

@@ -20,7 +20,7 @@ extension ModelDatabase {
                     settlement,
                     of: write.claim,
                     as: write.worker,
-                    part: write.part,
+                    settlementNumber: write.settlementNumber,
                     delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
                 )
             )
@@ -28,7 +28,7 @@ extension ModelDatabase {
             return .written(
                 change { tables in
                     guard tables.holds(write) else {
-                        return tables.unsettled(write.claim, as: write.worker, part: write.part)
+                        return tables.unsettled(write.claim, as: write.worker, settlementNumber: write.settlementNumber)
                     }
                     tables.endUnrecorded(write.claim.jobs[Int(job)], at: job, write)
                     return .written
@@ -42,18 +42,18 @@ extension ModelDatabase {
         _ settlement: Settlement,
         of jobs: ClaimedJobs,
         as worker: Int64,
-        part: Int16 = 0,
+        settlementNumber: Int16 = 0,
         delivered: [ModelPush] = []
     ) -> SettlementEffect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
-                claim.part == part
-            else { return tables.unsettled(jobs, as: worker, part: part) }
+                claim.settlementNumber == settlementNumber
+            else { return tables.unsettled(jobs, as: worker, settlementNumber: settlementNumber) }
             tables.keep(settlement.stays, of: jobs, claim)
             for share in settlement.ended { tables.results.append(tables.progress(share, in: settlement, of: jobs)) }
             tables.progress(
-                settlement.parts.map {
+                settlement.partial.map {
                     (tables.progress($0, in: settlement, of: jobs), $0.isKnown ? 0 : Int($0.remaining))
                 }
             )
@@ -75,7 +75,8 @@ extension ModelTables {
     /// The claim is there to be settled.
     fileprivate func holds(_ write: SettlementWrite) -> Bool {
         guard let claim = inflight[write.claim.id] else { return false }
-        return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt && claim.part == write.part
+        return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt
+            && claim.settlementNumber == write.settlementNumber
     }
 
     /// Takes a job out of flight, and writes as much of it as can be.
@@ -83,7 +84,7 @@ extension ModelTables {
         var isPart = false
         if var claim = inflight[write.claim.id] {
             isPart = claim.jobs.contains { $0.id == job.id && $0.origin != nil }
-            claim.part += 1
+            claim.settlementNumber += 1
             claim.jobs.removeAll { $0.id == job.id }
             inflight[claim.id] = claim.jobs.isEmpty ? nil : claim
         }
@@ -121,18 +122,18 @@ extension ModelTables {
     }
 
     /// Why it was not there to be settled.
-    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, part: Int16) -> SettlementEffect {
+    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementEffect {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
         }
-        return claim.part > part ? .before : .lost
+        return claim.settlementNumber > settlementNumber ? .before : .lost
     }
 
     /// What stays in flight.
     fileprivate mutating func keep(_ stays: [Settlement.Stay], of jobs: ClaimedJobs, _ claim: ModelClaim) {
         var rest = claim
-        rest.part += 1
+        rest.settlementNumber += 1
         rest.jobs = stays.compactMap { stay in
             let id = jobs.jobs[Int(stay.job)].id
             guard var job = claim.jobs.first(where: { $0.id == id }) else { return nil }

@@ -87,8 +87,8 @@ struct ModelClaim: Hashable {
     let claimedAt: Int64
     /// Its jobs are quarantined.
     let isQuarantined: Bool
-    /// How many parts of it were settled.
-    var part: Int16 = 0
+    /// How many settlements of it there were.
+    var settlementNumber: Int16 = 0
 }
 
 /// A row of `unfinished` or, once nothing remains, of `results`.

@@ -51,11 +51,11 @@ extension SimulatedWorker {
             guard let link else { return tell(.counted, to: way) }
             count(on: link) { self.tell(.counted, to: way) }
         case .split(let message):
-            guard let link else { return tell(.wasSplit(parts: nil), to: way) }
+            guard let link else { return tell(.wasSplit(jobs: nil), to: way) }
             let lane = way.flight.plan.lane
-            let size = state.schedule.partSize(of: lane.app)
-            ask(link, way, or: { _ in .wasSplit(parts: nil) }) {
-                .wasSplit(parts: $0.split(message, in: lane, size: size))
+            let size = state.schedule.jobSize(of: lane.app)
+            ask(link, way, or: { _ in .wasSplit(jobs: nil) }) {
+                .wasSplit(jobs: $0.split(message, in: lane, size: size))
             }
         case .end: break
         }

@@ -264,7 +264,7 @@ import Testing
         let plan = try #require(next)
         let large = state.schedule.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
         #expect(large != nil)
-        #expect(state.schedule.partSize(of: second.app) == 4)
+        #expect(state.schedule.jobSize(of: second.app) == 4)
     }
 
     // MARK: Ceilings

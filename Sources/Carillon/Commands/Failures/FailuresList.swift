@@ -28,7 +28,7 @@ private struct FailuresList {
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
             AND ($4::int8 IS NULL OR (f.app_id, f.message_id) IN (
-                SELECT p.app_id, p.message_id FROM carillon.message_parts($4) p))
+                SELECT p.app_id, p.message_id FROM carillon.message_jobs($4) p))
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT $5
         """
     )
