@@ -45,8 +45,7 @@ CREATE OR REPLACE FUNCTION carillon.reap_batch(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
     at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
     at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
@@ -61,11 +60,6 @@ DECLARE
     candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
-    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reap_batch.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     handled := 0;
     deleted := 0;
     faults := '{}';
@@ -182,16 +176,11 @@ COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedba
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    refusal carillon.refusal;
     step record;
     place text;
     total bigint := 0;
 BEGIN
-    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
-        refusal := carillon.unknown_app(reap.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.app_id(reap.app) WHERE reap.app IS NOT NULL;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
@@ -208,15 +197,9 @@ COMMENT ON FUNCTION carillon.reap IS
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    refusal carillon.refusal;
     step record;
     place text;
 BEGIN
-    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
         COMMIT;
@@ -236,16 +219,10 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
     watched carillon.watched_tables;
 BEGIN
-    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reapable.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP

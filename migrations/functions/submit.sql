@@ -35,8 +35,7 @@ COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 -- Stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
 -- message holds the dedupe_key.
 --
--- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of forty types.
+-- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -117,11 +116,8 @@ BEGIN
     IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
         refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    IF refusal.message IS NOT NULL THEN
+        PERFORM carillon.refuse(refusal);
     ELSIF clean IS NULL AND job_tokens IS NULL THEN
         RETURN NULL;
     END IF;
