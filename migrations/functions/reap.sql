@@ -20,18 +20,27 @@ $$;
 COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
 
 -- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
--- was written before the clock was set back, and is ignored.
+-- was written before the clock was set back, and is ignored. The function has no SET clause, so that the planner inlines it.
+CREATE OR REPLACE FUNCTION carillon.died_at(report carillon.feedback) RETURNS timestamptz
+LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN report.seen_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() AND (
+            report.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(report.app_id, report.seen_at))
+        THEN least(report.unregistered_at, report.seen_at) END
+$$;
+COMMENT ON FUNCTION carillon.died_at IS
+    'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
+
+-- Returns a token as often as it was reported dead.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM (
-        SELECT * FROM carillon.feedback w WHERE w.app_id = dead_tokens.app AND w.handled_at IS NULL
+    SELECT report.token, report.died_at FROM (
+        SELECT unhandled.token, carillon.died_at(unhandled) FROM carillon.feedback unhandled
+        WHERE unhandled.app_id = dead_tokens.app AND unhandled.handled_at IS NULL
         UNION ALL
-        SELECT * FROM carillon.feedback h
-        WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
-    ) f
-    WHERE f.seen_at <= clock_timestamp()
-        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
+        SELECT handled.token, carillon.died_at(handled) FROM carillon.feedback handled
+        WHERE handled.app_id = dead_tokens.app AND handled.handled_at IS NOT NULL AND handled.id >= dead_tokens.missed_from
+    ) report WHERE report.died_at IS NOT NULL
 $$;
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
@@ -103,16 +112,15 @@ BEGIN
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
     -- BadDeviceToken waits until all workers have written their counts of that time.
-    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.is_dead), array_agg(f.token) FILTER (WHERE f.is_dead),
-        array_agg(f.at) FILTER (WHERE f.is_dead)
+    SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
     INTO ids, at_id, dead_ids, gone, gone_at
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
-        FROM carillon.feedback f
+        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
-        ORDER BY f.id LIMIT most) f;
+        ORDER BY f.id LIMIT most) report;
     IF ids IS NULL THEN
         -- Some feedback may have to wait.
         IF target IS NULL OR only_app IS NOT NULL THEN

@@ -205,7 +205,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 
--- Returns the first row still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
+-- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -217,13 +217,12 @@ DECLARE
     last bigint;
     rows bigint;
 BEGIN
-    SELECT array_agg(f.token) FILTER (WHERE f.is_dead), array_agg(f.at) FILTER (WHERE f.is_dead), max(f.id), count(*)
+    SELECT array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL), max(report.id), count(*)
     INTO gone, gone_at, last, rows
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
-        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
-        ORDER BY f.id LIMIT most) f;
+        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT most) report;
     missed_from := CASE WHEN rows = most THEN last + 1 END;
     deleted := 0;
     IF gone IS NOT NULL THEN
