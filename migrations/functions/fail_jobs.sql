@@ -101,7 +101,7 @@ BEGIN
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
     FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
     IF cardinality(held) > 1 THEN

@@ -1,22 +1,22 @@
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- 'before': no other worker can have had the claim, so an earlier settlement, whose answer was lost, has settled it. 'lost':
--- another worker has taken it over.
-CREATE OR REPLACE FUNCTION carillon.unsettled(
+-- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
+-- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken over.
+CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
         OR EXISTS (
             SELECT FROM carillon.inflight f
-            WHERE f.app_id = unsettled.app AND f.id = claim AND f.worker_id = unsettled.worker
+            WHERE f.app_id = why_unsettled.app AND f.id = claim AND f.worker_id = why_unsettled.worker
                 AND f.claimed_at = claimed AND f.settlements > settlement_number)
         THEN 'before' ELSE 'lost' END
 $$;
-COMMENT ON FUNCTION carillon.unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
+COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
--- As reported by the worker, or else from the jobs of the claim.
+-- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
 CREATE OR REPLACE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -46,7 +46,7 @@ COMMENT ON FUNCTION carillon.unique_ids_of IS
 
 -- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
 -- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
--- both return unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
+-- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
 -- undo a claim and give its id to another.
 --
 -- Each group of arrays is a table whose columns have the same length; a column of default values may be empty. A job that returns
@@ -76,10 +76,20 @@ CREATE OR REPLACE FUNCTION carillon.settle(
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_partial CONSTANT boolean := cardinality(partial) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
+    has_again CONSTANT boolean := cardinality(again) > 0;
+    has_kept CONSTANT boolean := cardinality(kept) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
-    keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
+    dead_status CONSTANT smallint := 410;
+    has_requeueable CONSTANT boolean := (dead_status = ALL (failed_status)) IS NOT TRUE;
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (partial_expired);
+    needs_jobs CONSTANT boolean := has_requeueable OR is_late OR has_again;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -89,15 +99,8 @@ DECLARE
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
     partial_unique_ids jsonb[] := '{}';
-    has_ended CONSTANT boolean := cardinality(ended) > 0;
-    has_partial CONSTANT boolean := cardinality(partial) > 0;
-    has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(dead) > 0;
-    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
-    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_again CONSTANT boolean := cardinality(again) > 0;
 BEGIN
-    IF cardinality(kept) > 0 THEN
+    IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
         FOR UPDATE;
@@ -111,22 +114,19 @@ BEGIN
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
-    ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
-        DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
-        RETURNING f.jobs INTO held;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
     END IF;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF cardinality(again) > 0 THEN
+    IF has_again THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
@@ -144,15 +144,15 @@ BEGIN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
         partial_unique_ids := carillon.unique_ids_of(partial, identified, identified_token, identified_unique_id);
     END IF;
-    IF keeps THEN
+    IF has_requeueable THEN
         requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, ARRAY(
-                SELECT f.token FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-                WHERE f.id = coalesce(j.origin, j.id) AND f.status IS DISTINCT FROM 410)) END
-            FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
-                SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, pushes.tokens) END
+            FROM (
+                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+            ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF cardinality(again) > 0 THEN
+    IF has_again THEN
         WITH tokens AS (
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
@@ -205,7 +205,7 @@ BEGIN
                 failed_apns_id, failed_attempt, failed_unique_id)
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
     END IF;
-    IF keeps THEN
+    IF has_requeueable THEN
         PERFORM carillon.keep_failed(app, requeueable);
     END IF;
     IF has_dead THEN
