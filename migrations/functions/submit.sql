@@ -32,7 +32,30 @@ END
 $$;
 COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 
--- Stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
+-- open_audience() reads one snapshot, in cuts of `size` tokens along an index, so that each cut costs the same however many tokens
+-- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
+-- index holds it. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
+CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    cuts refcursor;
+BEGIN
+    OPEN cuts FOR WITH RECURSIVE cut AS (
+        SELECT NULL::text[] AS tokens, '' AS last
+        UNION ALL
+        SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
+            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > cut.last AND k.kind = wanted
+                    AND (k.expires_at IS NULL OR k.expires_at > now())
+                ORDER BY k.token LIMIT size) t) next
+        WHERE next.tokens IS NOT NULL)
+    SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
+    RETURN cuts;
+END
+$$;
+COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
+
+-- submit() stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
 -- message holds the dedupe_key.
 --
 -- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
@@ -42,7 +65,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal := made.refusal;
+    refusal carillon.refusal;
     wanted text;
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
@@ -58,68 +81,40 @@ DECLARE
     jobs integer := 0;
     pushes bigint := 0;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF everyone AND kind <> ALL (carillon.token_kinds()) THEN
-        refusal := carillon.check_kind(kind);
+    IF (made.refusal).message IS NOT NULL THEN
+        PERFORM carillon.refuse(made.refusal);
     ELSIF everyone THEN
+        PERFORM carillon.refuse(carillon.check_kind(kind));
         wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        -- One snapshot, read in parts along an index, so that each part costs the same however many tokens there are: the primary
-        -- key for devices, tokens_by_kind for other kinds. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
-        IF wanted = 'device' THEN
-            OPEN cuts FOR WITH RECURSIVE cut AS (
-                SELECT NULL::text[] AS tokens, '' AS last
-                UNION ALL
-                SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
-                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > cut.last
-                            AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
-                        ORDER BY k.token LIMIT size) t) next
-                WHERE next.tokens IS NOT NULL)
-            SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
-        ELSE
-            OPEN cuts FOR WITH RECURSIVE cut AS (
-                SELECT NULL::text[] AS tokens, '' AS last
-                UNION ALL
-                SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
-                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > cut.last
-                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
-                        ORDER BY k.token LIMIT size) t) next
-                WHERE next.tokens IS NOT NULL)
-            SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
-        END IF;
+        cuts := carillon.open_audience(made.app_id, wanted, size);
         FETCH cuts INTO job_tokens, job_payloads;
-        IF job_tokens IS NULL AND m.is_strict THEN
-            refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
-                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
-                ELSE '' END);
-        END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
         payloads := made.payloads;
     ELSE
         cleaned := carillon.clean_tokens(m.tokens);
+        PERFORM carillon.refuse(cleaned.refusal);
         clean := cleaned.clean;
-        refusal := cleaned.refusal;
         IF made.payloads IS NOT NULL THEN
             payloads := ARRAY(
                 SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
                 WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
         END IF;
-        IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
-            refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
+    END IF;
+    IF clean IS NULL AND job_tokens IS NULL THEN
+        IF m.is_strict THEN
+            refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                    quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
+                ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                    CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+            PERFORM carillon.refuse(refusal);
         END IF;
+        RETURN NULL;
     END IF;
     -- Most calls name no push type.
-    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
+    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
         refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-    END IF;
-    IF refusal.message IS NOT NULL THEN
         PERFORM carillon.refuse(refusal);
-    ELSIF clean IS NULL AND job_tokens IS NULL THEN
-        RETURN NULL;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
