@@ -1,7 +1,7 @@
 -- The type carillon.job: a row of a queue, or of a claim.
 
--- A field that is added to the type later is null in jobs stored by older versions. This function and the next have no SET clause,
--- so that PostgreSQL inlines them.
+-- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
+-- clause, so that PostgreSQL inlines them.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -12,6 +12,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
+
+CREATE OR REPLACE FUNCTION carillon.job_of(waiting carillon.scheduled) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
+        payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
+        expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
+        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt, claims => waiting.claims,
+        origin => waiting.origin, broadcast_id => waiting.broadcast_id, created_at => waiting.created_at,
+        last_status => waiting.last_status, last_reason => waiting.last_reason)
+$$;
+COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
 
 -- A new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,

@@ -32,7 +32,7 @@ DECLARE
     slot_at timestamptz;
     push record;
     waiting record;
-    found_job record;
+    found_job carillon.scheduled;
     other bigint;
     source integer;
     leaving record;
@@ -87,16 +87,9 @@ BEGIN
                     LIMIT 1 FOR UPDATE SKIP LOCKED;
                     IF FOUND AND waiting.message < push.message THEN
                         DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || carillon.job(id => found_job.id, lane => found_job.lane, tokens => ARRAY(
-                                SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
-                                ORDER BY u.place), payload => found_job.payload, payloads => found_job.payloads,
-                            push_type => found_job.push_type, priority => found_job.priority,
-                            expires_at => found_job.expires_at, collapse_id => found_job.collapse_id,
-                            topic => found_job.topic, reference => found_job.reference,
-                            on_unknown => found_job.on_unknown, attempt => found_job.attempt,
-                            claims => found_job.claims, origin => found_job.origin,
-                            broadcast_id => found_job.broadcast_id, created_at => found_job.created_at,
-                            last_status => found_job.last_status, last_reason => found_job.last_reason);
+                        pulled := pulled || carillon.changed(carillon.job_of(found_job), tokens => ARRAY(
+                            SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
+                            ORDER BY u.place));
                         pulled_until := pulled_until || found_job.run_at;
                         source := cardinality(pulled);
                     ELSIF FOUND THEN

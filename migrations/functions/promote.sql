@@ -25,14 +25,10 @@ BEGIN
     FOR ready IN
         WITH taken AS (
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
+            RETURNING s.app_id, s.lane, s.id, carillon.job_of(s) AS job,
+                CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
-        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(carillon.job(id => t.id, lane => t.lane, tokens => t.tokens,
-                payload => t.payload, payloads => t.payloads, push_type => t.push_type, priority => t.priority,
-                expires_at => t.expires_at, collapse_id => t.collapse_id, topic => t.topic, reference => t.reference,
-                on_unknown => t.on_unknown, attempt => t.attempt, claims => t.claims, origin => t.origin,
-                broadcast_id => t.broadcast_id, created_at => t.created_at, last_status => t.last_status,
-                last_reason => t.last_reason) ORDER BY t.id) AS jobs,
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(t.job ORDER BY t.id) AS jobs,
             array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
