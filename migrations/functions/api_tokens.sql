@@ -38,7 +38,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
 
--- Takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the dedupe_key.
+-- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the
+-- dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )

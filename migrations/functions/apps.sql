@@ -20,7 +20,8 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
--- Records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker again.
+-- app_changed() records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker
+-- again.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -86,7 +87,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 
--- Only the owner of the schema can change where an app sends and which credential it uses.
+-- limit_app() changes limits only: only the owner of the schema can change where an app sends and which credential it uses.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
 ) RETURNS boolean

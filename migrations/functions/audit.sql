@@ -1,6 +1,6 @@
 -- Records what people change: functions and triggers write to audit in the same transaction as the change.
 
--- Without a name, keeps the one from SET carillon.actor, or else uses the login.
+-- Without a name, act_as() keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
@@ -8,7 +8,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
 
--- A null is recorded too: a limit that was null before, for example.
+-- replaced() also records a null, for example of a limit that was null before.
 CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
@@ -17,7 +17,7 @@ LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS
 $$;
 COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
 
--- Leaves out details that are null. `changed` holds new and earlier values: see replaced().
+-- record_change() leaves out details that are null. `changed` holds new and earlier values: see replaced().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -27,7 +27,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
--- For actions that programs also take, and take often: they are recorded only if act_as() or SET carillon.actor has named a person.
+-- record_of_actor() is for actions that programs also take, and take often: it records them only if act_as() or SET carillon.actor
+-- has named a person.
 CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -39,7 +40,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.record_of_actor IS 'Internal: records a change that a person makes, and none of a program.';
 
--- Leaves out columns that workers write and columns that are derived.
+-- app_record() leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
@@ -80,7 +81,7 @@ COMMENT ON FUNCTION carillon.app_recorded IS
 CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
--- Never records the content of a credential, only which columns were replaced.
+-- certificate_recorded() never records the content of a credential, only which columns were replaced.
 CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN

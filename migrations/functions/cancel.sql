@@ -35,7 +35,7 @@ $$;
 COMMENT ON FUNCTION carillon.lock_for_cancel IS
     'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
 
--- For a transaction that returns jobs of these messages to the queue. Never waits.
+-- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
 --
 -- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
 -- first 500 of a transaction count as being cancelled.
@@ -74,7 +74,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
--- Keeps the caller's search_path: see own_path().
+-- record_cancelled() keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -106,7 +106,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
 
--- Reads inflight once for all the messages.
+-- remnants() reads inflight once for all the messages.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -220,8 +220,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.waiting_jobs IS 'Internal: the ids of waiting jobs of messages that were split.';
 
--- The ids may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and
--- split_messages.cancelled_at.
+-- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
+-- check cancelled and split_messages.cancelled_at.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -260,7 +260,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
 
--- Plain SQL, so that the planner inlines it and error messages do not mention it.
+-- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
 CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)

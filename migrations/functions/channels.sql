@@ -4,7 +4,8 @@
 -- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
 -- see unknown_channels.
 
--- Finds a channel by its reference or id, in the named app or in any app. Returns a refusal instead of raising it.
+-- find_channel() finds a channel by its reference or id, in the named app or in any app. It returns a refusal instead of raising
+-- it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -39,7 +40,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 
--- Does nothing for a channel that exists or was already requested.
+-- request_channel() does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
@@ -129,7 +130,7 @@ $$;
 COMMENT ON FUNCTION carillon.record_channel IS
     'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
 
--- Each poll must see what was committed before it, which requires the isolation level READ COMMITTED.
+-- Each poll of channel() must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -170,7 +171,7 @@ COMMENT ON FUNCTION carillon.channel IS
     'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
     'create it.';
 
--- A channel that Apple never created is removed at once.
+-- remove_channel() removes at once a channel that Apple never created.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -207,7 +208,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
 
--- Returns false if another worker has taken the request over; that worker requests another channel.
+-- channel_made() returns false if another worker has taken the request over; that worker requests another channel.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -254,8 +255,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 
--- Marks them as missing without waiting for the next comparison. Skips rows that another session has locked, which the comparison
--- then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
+-- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
+-- which the comparison then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'

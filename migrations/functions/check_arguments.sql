@@ -148,8 +148,8 @@ COMMENT ON FUNCTION carillon.check_members IS
     'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
 
--- Returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the members of aps that
--- few messages have.
+-- check_fields() returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the
+-- members of aps that few messages have.
 CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )

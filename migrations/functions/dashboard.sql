@@ -1,6 +1,6 @@
 -- Functions for dashboards.
 
--- VOLATILE, because EXPLAIN is refused in other functions.
+-- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -12,8 +12,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
 
--- Counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only the requested
--- apps. The settings force the order of the index, whatever the planner expects of the limit.
+-- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
+-- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -29,7 +29,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
 
--- Reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
+-- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
@@ -38,7 +38,7 @@ $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
     'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 
--- Reads along the index by time.
+-- next_due() reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
     most integer DEFAULT 100, depth integer DEFAULT 5000
@@ -56,8 +56,8 @@ $$;
 COMMENT ON FUNCTION carillon.next_due IS
     'Returns the jobs that are due next, including retries, of one app or of all apps, among the first depth jobs after a time.';
 
--- With more than 10 apps, the limit for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is refused in other
--- functions.
+-- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
+-- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -105,7 +105,7 @@ $$;
 COMMENT ON FUNCTION carillon.feedback_schedule IS
     'Returns when the next feedback pass of a worker is due, and the interval between passes.';
 
--- Looks at the 5,000 tokens that expire last, which are usually the newest.
+-- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
@@ -129,7 +129,7 @@ COMMENT ON FUNCTION carillon.newest_activities IS
     'Returns the Live Activities that end last: whether an update waits, the last update sent with its timestamp, and when the '
     'activity ends.';
 
--- Payloads contain personal data, so no role may call it. GRANT EXECUTE lets the login of a dashboard show them.
+-- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
     state text, push_type text, topic text, token text, payload text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,4 +1,4 @@
--- True if every push was cancelled or expired and every attempt was answered.
+-- ended_unsent() is true if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0

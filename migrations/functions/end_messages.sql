@@ -1,8 +1,8 @@
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- Triggers that users have added to our tables may rely on the search_path of the session. Only functions for workers call this,
--- just before they write. Functions that run as their owner keep a pinned search_path: an app owns their session, and could choose
--- what unqualified names mean.
+-- own_path() is for triggers that users have added to our tables: they may rely on the search_path of the session. Only functions
+-- for workers call this, just before they write. Functions that run as their owner keep a pinned search_path: an app owns their
+-- session, and could choose what unqualified names mean.
 --
 -- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
 -- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
@@ -15,7 +15,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
 
--- It has no SET clause, so that PostgreSQL inlines it.
+-- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
     remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
@@ -80,7 +80,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 
--- Adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no search_path.
+-- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no
+-- search_path.
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,17 +1,17 @@
 -- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
 -- never blocks others.
 
--- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03, 25P04),
--- a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would recur.
--- PostgresError.isTransient has the same list.
+-- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
+-- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
+-- recur. PostgresError.isTransient has the same list.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
--- Writes the results of the job if possible. Each push without another record becomes a failure with the given reason and APNs'
--- status; if PostgreSQL refuses the reference, the failure has none.
+-- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
+-- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
@@ -157,7 +157,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 
--- Its tokens cannot be read, so one failure represents all of them. Its content is not kept, because it can never be sent.
+-- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
+-- never be sent.
 CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

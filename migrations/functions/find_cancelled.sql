@@ -1,4 +1,4 @@
--- Locks in order of id, and never waits.
+-- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -15,9 +15,10 @@ $$;
 COMMENT ON FUNCTION carillon.lock_unfinished IS
     'Internal: locks rows of unfinished; returns the messages whose rows another session has locked.';
 
--- Messages whose cancel is still running are returned as `unsure`. Callers pass each message with its broadcast. A cancel that
--- finds a row of split_messages locked here waits until the jobs have returned; for messages of one job, hold_off_cancels() does
--- the same. A caller with `requeues` false puts all jobs into scheduled and leaves that check to promote().
+-- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
+-- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled
+-- and leaves that check to promote().
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
 -- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its

@@ -1,7 +1,7 @@
 -- Finds messages and jobs through indexes, without reading the whole queue.
 
--- A loose index scan of the primary key. ROWS is low, so that the planner looks the results up one by one in large tables instead
--- of scanning a whole index.
+-- filled_lanes() is a loose index scan of the primary key. Its ROWS is low, so that the planner looks the results up one by one in
+-- large tables instead of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -16,7 +16,7 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
 $$;
 COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
 
--- A loose index scan, as in filled_lanes().
+-- waiting_apps() is a loose index scan too.
 CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -88,8 +88,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that ids belong to, with their apps.';
 
--- See end_unrecorded(). Callers evaluate this once for each message, not for each of possibly a million failures; MATERIALIZED
--- prevents the planner from changing that.
+-- has_only_failures() finds what end_unrecorded() wrote. Callers evaluate it once for each message, not for each of possibly a
+-- million failures; MATERIALIZED prevents the planner from changing that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
@@ -98,8 +98,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
 
--- The queue is read only for a reference. In plpgsql, because that caches plans: PostgreSQL plans an SQL function each time it
--- runs.
+-- find_messages() reads the queue only for a reference. It is in plpgsql, because that caches plans: PostgreSQL plans an SQL
+-- function each time it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -144,8 +144,8 @@ $$;
 COMMENT ON FUNCTION carillon.find_messages IS
     'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
 
--- Its own id and, if it was split, the ids of its jobs with failures. At most `most` of each, because a message may have ten
--- thousand jobs.
+-- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `most` of each,
+-- because a message may have ten thousand jobs.
 CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT failed_jobs.id
@@ -163,7 +163,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
 
--- Covers all jobs of a split message, given the id of any job or retry.
+-- message_jobs() covers all jobs of a split message, given the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (

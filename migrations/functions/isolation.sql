@@ -1,6 +1,6 @@
 -- Isolates apps from each other by giving each its own role.
 
--- Never waits long, because its lock blocks other sessions.
+-- enforce_isolation() never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -82,7 +82,7 @@ $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 
--- The role may have been dropped already. Row security is disabled when the last isolated role is removed.
+-- The role of unisolate_app() may have been dropped already. Row security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

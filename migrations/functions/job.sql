@@ -24,7 +24,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
 
--- A new reason replaces the status as well.
+-- In changed(), a new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
@@ -65,7 +65,7 @@ $$;
 COMMENT ON FUNCTION carillon.payloads_of IS
     'Internal: returns the payloads that a job has for these tokens; null if all its tokens share one payload.';
 
--- Upper and lower case are the same token; null counts as the empty token.
+-- count_tokens() takes upper and lower case for the same token; null counts as the empty token.
 CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer

@@ -31,8 +31,8 @@ $$;
 COMMENT ON FUNCTION carillon.broken_json IS
     'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
 
--- The pattern matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will be refused,
--- and the replacement would take seconds.
+-- The pattern of compact() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will
+-- be refused, and the replacement would take seconds.
 CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384

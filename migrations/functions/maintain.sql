@@ -1,6 +1,6 @@
 -- Maintenance, which workers run every hour.
 
--- Skips locked rows. `more` tells whether rows are left.
+-- delete_old() skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -72,8 +72,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of push_counts that are missing.';
 
--- Returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. Does nothing while
--- another session runs the same step. Runs as its owner, because only the owner of a table can create or drop its partitions.
+-- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
+-- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
+-- its partitions.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -120,7 +121,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
 
--- Commits after each part of a step, and warns about steps that failed.
+-- maintain() commits after each part of a step, and warns about steps that failed.
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -143,7 +144,7 @@ COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
     'Meant for pg_cron.';
 
--- Exact up to 1,000, and the planner's estimate beyond.
+-- default_partition_rows() is exact up to 1,000, and the planner's estimate beyond.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- Needed because jsonb_populate_record() converts any value to text.
+-- is_fit() is needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -16,7 +16,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.is_fit IS 'Internal: returns whether a member has the JSON type that its argument takes.';
 
--- Needed because PostgreSQL's own error does not name the member.
+-- unfit_member() is needed because PostgreSQL's own error does not name the member.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- The state of a message: one row, however many jobs it has.
 
--- Finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of their own that
--- no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
+-- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
+-- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -39,7 +39,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
 
--- Adds up its jobs in results and unfinished, and failures that are the only record of a job: see end_unrecorded().
+-- ended_counts() adds up the jobs of a message in results and unfinished, and failures that are the only record of a job: see
+-- end_unrecorded().
 CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -130,8 +131,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
 
--- Taken from a push that waits for another attempt; else from a failure; else from a push that expired or was cancelled after an
--- attempt.
+-- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
+-- cancelled after an attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -150,7 +151,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
 
--- Looks at `depth` failures, or at all if it is null.
+-- may_have_arrived() looks at `depth` failures, or at all if it is null.
 CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -167,7 +168,7 @@ $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS
     'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
--- Covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -242,9 +243,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of message_status for a message.';
 
--- An id is found through indexes; a reference requires reading the queue. Returns no row if there is no such message, or if its
--- partition was dropped after the retention. A reference that several messages share returns a row for each; so does an id that
--- several apps have, limited to the named app or to the apps that the caller may use.
+-- message_status() finds an id through indexes; a reference requires reading the queue. It returns no row if there is no such
+-- message, or if its partition was dropped after the retention. A reference that several messages share returns a row for each; so
+-- does an id that several apps have, limited to the named app or to the apps that the caller may use.
 --
 -- A retry that is due is found by reading the queue of its app, or the newest `depth` rows of each lane. If it is not among them,
 -- only its last answer is unknown.

@@ -1,5 +1,5 @@
--- Opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic.
--- Most likely its environment or topic is wrong, and all other pushes would fail too.
+-- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
+-- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
 --
 -- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
 -- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the

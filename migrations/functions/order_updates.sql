@@ -1,5 +1,5 @@
--- Runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of its job, or the
--- job's origin if the job is a part or a retry.
+-- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
+-- its job, or the job's origin if the job is a part or a retry.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -19,9 +19,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 
--- Returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or was sent; -1 if
--- it is delayed. A push keeps its timestamp in all attempts. Returns null instead of an array if another worker has taken over the
--- claim.
+-- order_updates() returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or
+-- was sent; -1 if it is delayed. A push keeps its timestamp in all attempts. The function returns null instead of an array if
+-- another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set

@@ -1,13 +1,12 @@
--- Returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded because a newer
--- push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded. Returns null
--- instead of an array if another worker has taken over the claim.
+-- pace_devices() returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded
+-- because a newer push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded.
+-- Returns null instead of an array if another worker has taken over the claim.
 --
 -- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
 -- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
 -- pushes that are sent twice because their outcome is unknown.
 --
--- All workers lock tokens in order. Rows of scheduled that others have locked are skipped: their pushes are paced when they arrive.
--- later, and are paced then.
+-- All workers lock tokens in order. Rows of scheduled that others have locked are skipped; their pushes are paced when they arrive.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
 ) RETURNS bigint[]

@@ -1,6 +1,6 @@
 -- The daily partitions of results, failures and failed_messages.
 
--- The default partition has no bounds.
+-- partitions() returns no bounds for the default partition.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
@@ -11,9 +11,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
 $$;
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 
--- The table gets the constraints, indexes and columns that users have added to the parent. Attaching it later takes a weaker lock
--- on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so inserts need not start a
--- vacuum.
+-- The table that make_table() makes gets the constraints, indexes and columns that users have added to the parent. Attaching it
+-- later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so
+-- inserts need not start a vacuum.
 CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -131,8 +131,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 
--- Returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a later call. For its
--- locks see make_partitions().
+-- drop_partition() returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a
+-- later call. For its locks see make_partitions().
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- Moves jobs that are due from scheduled to messages.
 
--- Updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL refuses the
--- update or the table is locked.
+-- put_off() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
+-- refuses the update or the table is locked.
 CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -48,9 +48,9 @@ $$;
 COMMENT ON FUNCTION carillon.promote_due IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
--- Starts after a position in the order of time and id, because dead index entries before it remain as long as any transaction is
--- open. Returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it holds the position
--- where the next call may start.
+-- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
+-- transaction is open. It returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it
+-- holds the position where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction

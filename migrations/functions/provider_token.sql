@@ -1,6 +1,6 @@
--- If it returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker was faster,
--- its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty
--- minutes or before rests_until. A token from the future was minted before the clock was set back.
+-- If provider_token() returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker
+-- was faster, its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never
+-- within twenty minutes or before rests_until. A token from the future was minted before the clock was set back.
 --
 -- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one.
 CREATE OR REPLACE FUNCTION carillon.provider_token(

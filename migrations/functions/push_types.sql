@@ -1,5 +1,5 @@
--- The table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes to channels:
--- they are separate requests, with the push type liveactivity.
+-- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
+-- to channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
@@ -66,8 +66,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
 
--- APNs would refuse each of them. A token that is not registered may be of any kind. Each token is one lookup by primary key,
--- whichever values the plan was made for.
+-- check_kinds() finds tokens that APNs would refuse. A token that is not registered may be of any kind. Each token is one lookup by
+-- primary key, whichever values the plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$

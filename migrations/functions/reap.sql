@@ -30,7 +30,7 @@ $$;
 COMMENT ON FUNCTION carillon.died_at IS
     'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
 
--- Returns a token as often as it was reported dead.
+-- dead_tokens() returns a token as often as it was reported dead.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -45,8 +45,8 @@ $$;
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
 
--- Pass null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another session runs a
--- batch, perhaps in a long transaction.
+-- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
+-- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
     OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
@@ -221,7 +221,7 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 
--- Changes and locks nothing.
+-- reapable() changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

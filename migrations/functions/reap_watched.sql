@@ -1,6 +1,7 @@
 -- The feedback pass in watched tables.
 
--- The setting of the role in this database, or else of the role, or else of the database. The table's schema comes last.
+-- path_of() returns the setting of the role in this database, or else of the role, or else of the database. The table's schema
+-- comes last.
 CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -139,8 +140,8 @@ $$;
 COMMENT ON FUNCTION carillon.watched_match IS
     'Internal: builds the statement that deletes from a watched table (DELETE) or counts its dead tokens (SELECT).';
 
--- Undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their search_path
--- may be in effect.
+-- run_watched() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their
+-- search_path may be in effect.
 CREATE OR REPLACE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -178,7 +179,7 @@ COMMENT ON FUNCTION carillon.run_watched IS
     'Internal: runs the statement of watched_match() as carillon_reaper and returns its count.';
 
 -- If the table's own constraints or triggers refuse to delete a row, the row stays and `fault` says why; any other problem raises
--- an error. Never waits long for a lock, because a deadlock could abort a transaction of the application.
+-- an error. reap_watched() never waits long for a lock, because a deadlock could abort a transaction of the application.
 CREATE OR REPLACE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -205,7 +206,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 
--- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
+-- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
+-- be applied yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )

@@ -1,6 +1,6 @@
 -- Errors for arguments.
 
--- Escapes control characters, so that the message stays on one line.
+-- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -45,7 +45,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
 
--- For callers that refuse no other argument.
+-- app_id() is for callers that refuse no other argument at the same time.
 CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -12,7 +12,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: returns whether a failure can be requeued.';
 
--- Without statistics on the number of tokens, a join would compare every token with every other.
+-- kept_payloads() uses no join: without statistics on the number of tokens, it would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(k.latest ORDER BY k.place) FROM (
@@ -47,7 +47,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: returns whether a message was cancelled, at least in part.';
 
--- A loose index scan.
+-- failed_apps() is a loose index scan.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE failed AS (
@@ -60,8 +60,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that have failures.';
 
--- Filters by reason and messages, either of which may be null. If each token has its own payload, includes only tokens whose
--- payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every other.
+-- requeueable() filters by reason and messages, either of which may be null. If each token has its own payload, it includes only
+-- tokens whose payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every
+-- other.
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -132,9 +133,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: requeues failures of an app, and returns the number of pushes.';
 
--- Leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues pushes that Apple
--- accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted, because no answer was
--- recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
+-- requeue_failures() leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues
+-- pushes that Apple accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted,
+-- because no answer was recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
 CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false

@@ -25,7 +25,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
 
--- Results and apns-ids remain those of the message.
+-- renumber() keeps results and apns-ids those of the message.
 CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -42,8 +42,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
--- No two jobs have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are not
--- returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
+-- No two jobs of place() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are
+-- not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
 -- trigger.
 CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -85,16 +85,16 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
-            RAISE;
-        END IF;
-        IF half = 0 THEN
-            PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
-            RETURN ARRAY[jobs[1].id];
-        END IF;
-        -- One of the jobs is at fault; halving the list finds it.
-        RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
-            || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            IF half = 0 THEN
+                PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+                RETURN ARRAY[jobs[1].id];
+            END IF;
+            -- One of the jobs is at fault; halving the list finds it.
+            RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
+                || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
     IF is_new AND cardinality(placed) < cardinality(jobs) THEN
         refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
@@ -112,8 +112,8 @@ COMMENT ON FUNCTION carillon.place IS
     'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
     'or failed.';
 
--- No two jobs have the same id. A job whose id is in use gets a new one. Pins no search_path, because that would slow each call:
--- see own_path().
+-- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
+-- would slow each call: see own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -134,7 +134,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 
--- If PostgreSQL refuses to record the jobs as cancelled, they fail.
+-- If PostgreSQL refuses to record the jobs of end_cancelled() as cancelled, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -152,7 +152,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 
--- No two jobs have the same id.
+-- No two jobs of return_uncancelled() have the same id.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,14 +1,15 @@
 -- Searches for interactive use.
 
--- `depth`, reduced so that a search of all apps stays fast enough for interactive use.
+-- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
 $$;
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
 
--- History has an index. The queue may have millions of rows, so only the newest rows of each app (in messages, of each lane) are
--- read. The settings force the order of the indexes: otherwise the planner might sort all rows of an app.
+-- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
+-- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
+-- sort all rows of an app.
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -45,8 +46,8 @@ COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
     'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
 
--- The registration is found through an index. In failures, feedback and the queue, the newest rows of each app are read, as in
--- search_reference.
+-- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
+-- read, as in search_reference.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
 RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)

@@ -2,7 +2,8 @@
 -- nothing.
 
 -- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
--- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken over.
+-- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
+-- over.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text

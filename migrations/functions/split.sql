@@ -61,17 +61,17 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
-            RAISE;
-        END IF;
-        -- Some jobs may be stored one by one; the others fail.
-        pieces := carillon.return_uncancelled(app, ARRAY(
-            SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
-                tokens => array_agg(t.token ORDER BY t.place),
-                payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
-                origin => coalesce(whole.origin, whole.id))
-            FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
-            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            -- Some jobs may be stored one by one; the others fail.
+            pieces := carillon.return_uncancelled(app, ARRAY(
+                SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                    tokens => array_agg(t.token ORDER BY t.place),
+                    payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                    origin => coalesce(whole.origin, whole.id))
+                FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+                GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
     END;
     RETURN pieces;
 END

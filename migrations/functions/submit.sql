@@ -2,7 +2,7 @@
 --
 -- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
--- Longer lists are split, so that workers share them.
+-- Lists with more than tokens_per_job() tokens are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
@@ -55,8 +55,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 
--- submit() stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
--- message holds the dedupe_key.
+-- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
+-- or another message holds the dedupe_key.
 --
 -- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint

@@ -1,6 +1,6 @@
 -- Starts, updates and ends Live Activities.
 
--- Apple takes an object here, not plain text.
+-- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

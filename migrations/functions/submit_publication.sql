@@ -1,5 +1,4 @@
--- Stores one job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that
--- the error has one line of context, without a list of twenty types.
+-- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

@@ -1,13 +1,14 @@
 -- Take-over of dead workers, and quarantine.
 
--- 500 after the third lost claim, half as many after each further one, but at least one.
+-- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
+-- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 COMMENT ON FUNCTION carillon.quarantine_size IS
     'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
 
--- `together` is the number of quarantined pushes in flight, including this job's. The count rises far enough that the next size is
--- at most half of `together`. A count of 12 means that one worker died with this push alone in flight; 13 means two.
+-- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
+-- the next size is at most half of `together`.
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -20,7 +21,7 @@ $$;
 COMMENT ON FUNCTION carillon.count_death IS
     'Internal: returns the number of lost claims of a job after another worker has died with it.';
 
--- Jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
+-- In recover(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
@@ -68,7 +69,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 
--- A loose index scan from worker to worker.
+-- gone_workers() is a loose index scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (
@@ -85,8 +86,8 @@ COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that
 -- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
 -- deleted.
 --
--- Never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that contains a
--- message whose row of unfinished is locked is left to the next call.
+-- take_over() never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that
+-- contains a message whose row of unfinished is locked is left to the next call.
 CREATE OR REPLACE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )

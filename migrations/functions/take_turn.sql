@@ -1,5 +1,5 @@
--- Returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late pushes do not
--- exceed the rate in the second in which they are sent. An unused turn is lost.
+-- take_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late
+-- pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

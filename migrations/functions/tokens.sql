@@ -1,6 +1,6 @@
 -- Device tokens.
 
--- The only definition of a valid token: pairs of hex digits, at most 512 digits.
+-- token() is the only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 
--- Shows both ends of a long text, and the first character that is not a hex digit.
+-- invalid_token() shows both ends of a long text, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)

@@ -47,7 +47,7 @@ COMMENT ON FUNCTION carillon.unfit_to_watch IS
     'Internal: returns why the feedback pass cannot delete from a table, as a refusal of an argument of watch_tokens; null if '
     'it can.';
 
--- Runs before each deletion, because tables change.
+-- check_watched() runs before each deletion, because tables change.
 CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text

@@ -1,5 +1,5 @@
--- What is left of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's row and
--- read its jobs.
+-- What withdraw() leaves of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's
+-- row and read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
