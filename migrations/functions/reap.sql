@@ -48,17 +48,18 @@ COMMENT ON FUNCTION carillon.dead_tokens IS
 -- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
 -- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
-    OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
+    app text DEFAULT NULL, place bigint[] DEFAULT NULL, most integer DEFAULT 1000,
+    OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
-    at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
-    at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
+    at_table bigint := coalesce(place[1], 0);
+    at_app bigint := coalesce(place[2], -2147483648);
+    at_id bigint := coalesce(place[3], 0);
+    last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
     target integer;
@@ -99,11 +100,11 @@ BEGIN
             at_table := watched.id;
         END IF;
         SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
-        next := format('%s %s %s', at_table, at_app, at_id);
+        next := ARRAY[at_table, at_app, at_id];
         RETURN;
     END IF;
     -- Tables that fail after this point wait for the next pass.
-    at_table := 2147483647;
+    at_table := last_id;
 
     IF only_app IS NOT NULL THEN
         target := only_app;
@@ -126,10 +127,10 @@ BEGIN
         IF target IS NULL OR only_app IS NOT NULL THEN
             state := 'over';
         END IF;
-        next := format('%s %s %s', at_table, target, 9223372036854775807);
+        next := ARRAY[at_table, target, last_id];
         RETURN;
     END IF;
-    next := format('%s %s %s', at_table, target, at_id);
+    next := ARRAY[at_table, target, at_id];
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
@@ -185,7 +186,7 @@ CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     step record;
-    place text;
+    place bigint[];
     total bigint := 0;
 BEGIN
     PERFORM carillon.app_id(reap.app) WHERE reap.app IS NOT NULL;
@@ -206,7 +207,7 @@ CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
     step record;
-    place text;
+    place bigint[];
 BEGIN
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;

@@ -22,7 +22,10 @@ struct ReapBatch: Sendable {
 
     static let statement = Statement(
         "reap_batch",
-        "SELECT b.state, b.next, b.of_app, b.handled, b.deleted, b.faults FROM carillon.reap_batch($1, $2) AS b"
+        """
+        SELECT b.state, b.next::text, b.of_app, b.handled, b.deleted, b.faults
+        FROM carillon.reap_batch($1, $2::text::bigint[]) AS b
+        """
     )
 
     init(_ state: State, next: String?, app: String?, handled: Int, deleted: Int, faults: [String] = []) {
