@@ -160,9 +160,9 @@ BEGIN
             WHERE u.app_id = message.app_id AND u.message_id = ANY (ended.ids || open.ids))
         OR EXISTS (SELECT FROM (
             SELECT f.status, f.reason FROM carillon.failures f
-            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) f
-            WHERE carillon.can_requeue(f.status, f.reason, true, true)
-                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
+            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) seen
+            WHERE carillon.can_requeue(seen.status, seen.reason, true, true)
+                AND NOT carillon.can_requeue(seen.status, seen.reason, false, false)));
 END
 $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS

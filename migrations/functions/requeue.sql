@@ -82,8 +82,8 @@ LANGUAGE sql STABLE AS $$
     )
     SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
     UNION ALL
-    SELECT w.message_id, w.token, w.tableoid, w.ctid FROM (
-        SELECT b.*, bool_or(b.tableoid IS NULL) OVER (PARTITION BY b.message_id, b.key) AS is_kept FROM (
+    SELECT matched.message_id, matched.token, matched.tableoid, matched.ctid FROM (
+        SELECT item.*, bool_or(item.tableoid IS NULL) OVER (PARTITION BY item.message_id, item.key) AS is_kept FROM (
             SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
             WHERE NOT f.has_content
             UNION ALL
@@ -92,8 +92,8 @@ LANGUAGE sql STABLE AS $$
             WHERE m.app_id = requeueable.app
                 AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
                 AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
-        ) AS b
-    ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
+        ) AS item
+    ) AS matched WHERE matched.is_kept AND matched.tableoid IS NOT NULL
 $$;
 COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
 

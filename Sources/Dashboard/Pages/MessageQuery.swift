@@ -36,15 +36,15 @@ struct MessageQuery {
         SELECT \(FailureRecord.columns), f.of_reason
         FROM (
             SELECT * FROM (
-                SELECT f.*, count(*) OVER (PARTITION BY f.status, f.reason) AS of_reason,
-                    row_number() OVER (PARTITION BY f.status, f.reason ORDER BY f.failed_at DESC) AS place
+                SELECT seen.*, count(*) OVER (PARTITION BY seen.status, seen.reason) AS of_reason,
+                    row_number() OVER (PARTITION BY seen.status, seen.reason ORDER BY seen.failed_at DESC) AS place
                 FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
-                    SELECT f.* FROM carillon.failed_jobs(a.id, $1, \(jobDepth)) p CROSS JOIN LATERAL (
-                        SELECT f.* FROM carillon.failures f WHERE f.message_id = p.message_id AND ($2 IS NULL OR f.app_id = a.id)
-                        LIMIT \(failureDepth)) f
-                    LIMIT \(failureDepth)) f
-            ) f
-            ORDER BY f.place > 1, f.failed_at DESC LIMIT \(failureLimit)
+                    SELECT of_job.* FROM carillon.failed_jobs(a.id, $1, \(jobDepth)) job CROSS JOIN LATERAL (
+                        SELECT * FROM carillon.failures f WHERE f.message_id = job.message_id AND ($2 IS NULL OR f.app_id = a.id)
+                        LIMIT \(failureDepth)) of_job
+                    LIMIT \(failureDepth)) seen
+            ) ranked
+            ORDER BY ranked.place > 1, ranked.failed_at DESC LIMIT \(failureLimit)
         ) f CROSS JOIN (SELECT $2 AS name) a
         ORDER BY f.failed_at DESC, f.token
         """
