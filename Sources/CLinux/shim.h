@@ -1,4 +1,4 @@
-// What Glibc's Swift module leaves out of the Linux kernel's interface.
+// The parts of the Linux kernel's interface that Swift's Glibc module leaves out.
 #ifndef CLINUX_SHIM_H
 #define CLINUX_SHIM_H
 
@@ -16,20 +16,20 @@
 #include <time.h>
 #include <unistd.h>
 
-// Hidden by the C library unless GNU's extensions are asked for, which a module map cannot do.
+// Glibc declares these only with _GNU_SOURCE, which a module map cannot define.
 int pthread_setname_np(pthread_t thread, const char *name);
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 enum { clinux_spawn_setsid = 0x80 };  // POSIX_SPAWN_SETSID
 
-// SIG_IGN is a number made into a function's address, which Swift does not see.
+// SIG_IGN is an integer cast to a function pointer, which Swift cannot import.
 static inline _Bool clinux_ignores(int number) {
     struct sigaction action;
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Variadic `syscall` is out of Swift's sight, and glibc has had these only since 2.36, the last since 2.35.
+// Swift cannot call the variadic `syscall`. Glibc has the pidfd functions only since 2.36, and epoll_pwait2 only since 2.35.
 static inline int clinux_pidfd_open(pid_t process) {
     return (int)syscall(SYS_pidfd_open, process, 0);
 }

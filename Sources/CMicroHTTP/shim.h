@@ -1,4 +1,4 @@
-// Variadic functions are out of Swift's sight, so those that are needed are called from here.
+// Swift cannot call variadic functions, so the ones needed are wrapped here.
 #ifndef CMICROHTTP_SHIM_H
 #define CMICROHTTP_SHIM_H
 
@@ -27,23 +27,23 @@ static inline struct MHD_Daemon *cmicrohttp_start(
     );
 }
 
-// Only on the server's thread. The server closes the connection when it reads its end.
+// To be called only on the server's thread. The server closes the connection when it reads the end of the stream.
 static inline void cmicrohttp_shut_down(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info) shutdown(info->connect_fd, SHUT_RDWR);
 }
 
-// A reader returns it when nothing more will come.
+// What a content reader returns at the end of the stream.
 static inline ssize_t cmicrohttp_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
 
-// A response whose length is not known before its end.
+// A response whose length is not known in advance.
 static inline struct MHD_Response *cmicrohttp_stream(
     size_t size, MHD_ContentReaderCallback reader, void *context, MHD_ContentReaderFreeCallback ended
 ) {
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, size, reader, context, ended);
 }
 
-// The address of the client, without its port. An IPv4 address that came over an IPv6 socket is written as IPv4.
+// The client's address without the port. An IPv4-mapped IPv6 address is written as IPv4.
 static inline bool cmicrohttp_peer(struct MHD_Connection *connection, char *text, size_t size) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (!info || !info->client_addr) return false;

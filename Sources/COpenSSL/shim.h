@@ -13,7 +13,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// Macros that Swift cannot see, each as the function or the constant that it stands for. No logic.
+// Macros that Swift cannot import, each wrapped in a function or a constant. No logic belongs here.
 
 static const uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t COpenSSL_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;

@@ -1,4 +1,4 @@
-// The C library under one name on every platform: a file that needs it imports this module, and no other file chooses.
+// The C library under one name on every platform. Files that need it import this module, so the choice is made only here.
 
 #if canImport(Darwin)
     @_exported import Darwin

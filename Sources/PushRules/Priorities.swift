@@ -9,7 +9,7 @@ extension PushTypeRules {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Nil: Apple knows no such priority.
+        /// Nil if Apple has no such priority.
         package init?(_ priority: Int) {
             switch priority {
             case 10: self = .ten
@@ -19,7 +19,7 @@ extension PushTypeRules {
             }
         }
 
-        /// The numbers, the most urgent first.
+        /// The numbers, most urgent first.
         package var numbers: [Int] { [10, 5, 1].filter { Self($0).map(contains) ?? false } }
 
         /// The numbers, as in “10, 5 or 1”.

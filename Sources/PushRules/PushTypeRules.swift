@@ -1,4 +1,4 @@
-/// What Apple asks of the pushes of one type. Library, worker and simulator ask this table. `make docs` makes of it the members
+/// Apple's rules for pushes of one type. The library, the worker and the simulator use this table. `make docs` makes from it the members
 /// of `PushType`, the rows of `carillon.push_types()` in SQL, and the table in docs/enqueue.md.
 package struct PushTypeRules: Sendable {
     /// The value of `apns-push-type`.
@@ -7,20 +7,20 @@ package struct PushTypeRules: Sendable {
     package let member: StaticString
     /// What such pushes are, as a sentence.
     package let meaning: StaticString
-    /// What its topics append to the app's bundle identifier.
+    /// The suffix that its topics append to the app's bundle identifier.
     package let topicSuffix: StaticString
     package let priorities: Priorities
-    /// The priority of pushes that name none; nil: Apple's default, 10.
+    /// The priority of pushes that do not set one; nil for Apple's default, 10.
     package let defaultPriority: UInt8?
-    /// The most bytes of a payload.
+    /// The largest payload, in bytes.
     package let payloadLimit: Int
-    /// The most bytes of `apns-collapse-id`; 0: there is no such field.
+    /// The longest `apns-collapse-id`, in bytes; 0 if the type has no such field.
     package let collapseIDLimit: Int
-    /// Whether `aps` has neither alert nor badge nor sound. Apple does not refuse such a push, and may not deliver it.
+    /// Whether `aps` must have no alert, badge or sound. Apple accepts a push that has one, but may not deliver it.
     package let isSilent: Bool
-    /// Whether `apns-expiration` may not be left out.
+    /// Whether `apns-expiration` is required.
     package let needsExpiration: Bool
-    /// Whether a client certificate is not enough.
+    /// Whether a provider token is required: a client certificate is not enough.
     package let needsProviderToken: Bool
 
     package init(
@@ -86,7 +86,7 @@ package struct PushTypeRules: Sendable {
         Self("widgets", "A change of what a widget shows.", topicSuffix: ".push-type.widgets"),
     ]
 
-    /// Pushes to a channel. Their request is another one: its push type is `liveactivity`, and it has no topic.
+    /// Pushes to a channel. Their requests have the push type `liveactivity` and no topic.
     package static let channel = Self(
         "channel",
         "An update of the Live Activities that follow a channel.",

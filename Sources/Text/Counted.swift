@@ -12,7 +12,7 @@ package enum Counted {
 }
 
 extension Int {
-    /// With a comma between groups of three digits, for people.
+    /// The number with commas between groups of three digits.
     package var grouped: String {
         var text = ""
         for (place, digit) in String(magnitude).reversed().enumerated() {

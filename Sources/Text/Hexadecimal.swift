@@ -1,6 +1,6 @@
-/// Hexadecimal digits. They are read in either case, and written in lower case.
+/// Hexadecimal digits, read in either case and written in lower case.
 package enum Hexadecimal {
-    /// The value of a digit; nil for any other byte. Inlined, because the simulator asks for each digit of each device token.
+    /// The value of a digit; nil for any other byte. Inlined, because the simulator calls it for every digit of every device token.
     @inlinable
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
@@ -11,7 +11,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// The bytes that the digits stand for; nil if another byte is among them, or their number is odd.
+    /// The bytes that the digits stand for; nil if one of them is not a digit or their count is odd.
     package static func bytes(of digits: Span<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -33,7 +33,7 @@ extension [UInt8] {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Inlined: the simulator's binary gateway writes each device token with it.
+    /// Inlined, because the simulator's binary gateway calls it for every byte of a device token.
     @inlinable
     package mutating func append(hexadecimal byte: UInt8) {
         for digit in [byte >> 4, byte & 0xF] {

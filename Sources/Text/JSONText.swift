@@ -1,9 +1,10 @@
-/// Writes JSON into a buffer of bytes. All JSON of the program and the simulator is quoted here, but for what is `Encodable`.
+/// Writes JSON into a buffer of bytes. All JSON strings of the program and the simulator are quoted here, except those of
+/// `Encodable` values.
 extension [UInt8] {
-    // Inlined, as the others below: the simulator writes a line for each request with them.
+    // Inlined, like the methods below, because the simulator uses them to write a line for each request.
     @inlinable
     package mutating func append(_ word: StaticString) {
-        // Safe: the bytes of a literal stay.
+        // Safe: a literal is never freed.
         unsafe append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 

@@ -10,7 +10,7 @@ package enum JSONValue: Sendable {
     /// Text that is JSON already.
     case json(String)
 
-    /// On one line.
+    /// The JSON text, on one line.
     package var text: String {
         switch self {
         case .null: "null"
@@ -42,21 +42,21 @@ package enum JSONValue: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The object with another value of one of its members.
+    /// The object with one member's value replaced.
     package func with(_ name: String, _ value: some JSONConvertible) -> JSONValue {
         .object(members.map { ($0, $0 == name ? value.json : $1) })
     }
 
     package func without(_ name: String) -> JSONValue { .object(members.filter { $0.0 != name }) }
 
-    /// An object with the members of several.
+    /// An object with the members of all the objects.
     package static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
 
     private var members: [(String, JSONValue)] {
         if case .object(let members) = self { members } else { [] }
     }
 
-    /// An object with a member for each key, in their order.
+    /// An object with a member for each key, sorted by key.
     package init<Value: JSONConvertible>(_ values: [String: Value]) {
         self = .object(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
     }

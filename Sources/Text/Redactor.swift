@@ -1,15 +1,15 @@
 /// Masks the passwords of connection strings in output.
 ///
-/// No sentence of the program contains a secret, but it may repeat a word that was given in the wrong place, such as a
-/// database URL. A password is recognized by its position: between the colon and the `@` of a URL, or after
-/// `password=`. It is not recognized by its text: a role may have a name with the same spelling, and masking that would
-/// disclose the password.
+/// No message of the program contains a secret by design, but it may quote an argument given in the wrong place, such as a database
+/// URL. A password is recognized by its position: between the colon and the `@` of a URL, or after `password=`. It is not
+/// recognized by its text: a role may have the same name as its password, and masking the name would disclose the password.
 package struct Redactor: Sendable {
     private static let mask = "***"
-    /// The placeholder in our own examples.
+    /// The placeholder in our own examples, which is not masked.
     private static let placeholder = "PASSWORD"
 
-    /// Settings with a password, and how they may be shown. Their end is known even if the password contains spaces.
+    /// Settings that contain a password, and how they may be shown. Where such a setting ends is known, so its password is masked
+    /// even if it contains spaces.
     private let known: [(text: String, shown: String)]
 
     package init(_ settings: [String] = []) {

@@ -1,5 +1,5 @@
 extension String {
-    /// Capitalized, with a full stop at the end.
+    /// The text with a capital first letter and a full stop at the end.
     package var asSentence: String {
         guard let first, let last else { return self }
         let end = ".!?".contains(last) ? "" : "."

@@ -1,11 +1,11 @@
-/// A time as programs export it: ISO 8601 or PostgreSQL's format, with a time zone, or a number since 1970.
+/// Reads a time as programs export it: ISO 8601 or PostgreSQL's format with a time zone, or a number since 1970.
 ///
-/// A time without a zone is ambiguous, and a wrong guess can turn a live token into a dead one. It is refused.
+/// A time without a zone is refused: it is ambiguous, and a wrong guess could mark a live token as dead.
 package struct TimeReader {
     package enum Reading: Equatable {
         /// Microseconds since 1970.
         case time(Int64)
-        /// Ends a sentence that begins with what was read.
+        /// What is wrong: the end of a sentence that begins with the text that was read.
         case wrong(String)
     }
 
@@ -26,8 +26,8 @@ package struct TimeReader {
 
     private static let form = "is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970"
 
-    /// Seconds, milliseconds and microseconds since 1970 are told apart by their size. A number that would be before
-    /// September 2001 is refused: it is something else, such as 20240131.
+    /// Seconds, milliseconds and microseconds since 1970 are told apart by their size. A number that would mean a time before
+    /// September 2001 is refused: it is probably something else, such as 20240131.
     private static func number(_ text: ArraySlice<UInt8>) -> Reading {
         let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, (10...16).contains(whole.count), whole.first != UInt8(ascii: "0"),
@@ -103,7 +103,7 @@ package struct TimeReader {
         return rest.prefix(count).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// The digits after the point, as parts of the unit. Smaller parts are cut off.
+    /// The digits after the point, as a fraction of the unit. Digits beyond its precision are cut off.
     private mutating func fraction(of unit: Int64) -> Int64? {
         let digits = rest.prefix(while: Self.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -127,8 +127,8 @@ package struct TimeReader {
         }
     }
 
-    /// The days from 1970 to a date of the Gregorian calendar. The year starts in March, so that the leap day is its
-    /// last day, and the days before a month are 30.6 times its number, rounded.
+    /// The days from 1970 to a date of the Gregorian calendar. The year starts in March, so that the leap day is its last day and
+    /// the number of days before a month is 30.6 times the month's index, rounded.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let years = month > 2 ? year : year - 1
         let months = month > 2 ? month - 3 : month + 9

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Times in UTC, as RFC 3339 writes them. PostgreSQL's are microseconds since 1970.
+/// Formats times, given as microseconds since 1970, in UTC as in RFC 3339.
 package enum TimeText {
     /// 2026-11-22T11:45:00Z
     package static func seconds(_ microseconds: Int64) -> String {
@@ -9,7 +9,8 @@ package enum TimeText {
 
     /// 2026-11-22T11:45:00.250Z
     package static func milliseconds(_ microseconds: Int64) -> String {
-        // In the middle of the millisecond: the rest is cut off, and a `Date` may be a little less than what it is made from.
+        // Use the middle of the millisecond: formatting truncates, and a `Date` may be slightly less than the value it is made
+        // from.
         let middle = microseconds / 1_000 * 1_000 + 500
         return date(middle).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
