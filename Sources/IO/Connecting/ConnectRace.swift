@@ -1,12 +1,12 @@
 import CarillonPOSIX
 
-/// Decides which address is tried when (RFC 8305, "happy eyeballs"): the families take turns, an attempt starts when the one
-/// before has failed or has had 250 ms, and the first to be connected wins.
+/// Decides when to try which address (RFC 8305, "happy eyeballs"). The families alternate, an attempt starts when the previous one
+/// has failed or has had 250 ms, and the first to connect wins.
 struct ConnectRace {
     enum Decision: Equatable {
-        /// Start with the address at this index, and decide again.
+        /// Start an attempt to the address at this index, then ask again.
         case start(Int)
-        /// Nothing to start before then; nil: all have started.
+        /// Start nothing before this time; nil if all attempts have started.
         case wait(until: MonotonicInstant?)
         /// Every address failed.
         case giveUp
@@ -45,7 +45,7 @@ struct ConnectRace {
         failures.append(FailedAttempt(address: addresses[index], errno: errno))
     }
 
-    /// The resolver's order within a family, its first choice first.
+    /// Alternates between the families, beginning with the resolver's first choice, and keeps the resolver's order within each.
     private static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
         guard let first = addresses.first else { return [] }
         let preferred = addresses.filter { $0.family == first.family }

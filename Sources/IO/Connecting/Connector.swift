@@ -1,6 +1,6 @@
 import CarillonPOSIX
 
-/// One attempt to connect, on its loop: looks the name up, races the addresses, keeps the deadline.
+/// Connects to a host, on its loop: looks up the name, races the addresses and enforces the deadline.
 actor Connector {
     private struct Attempt {
         let descriptor: CInt
@@ -13,7 +13,7 @@ actor Connector {
     private let timeout: Duration
     private let order: @Sendable ([SocketAddress]) -> [SocketAddress]
     private var continuation: CheckedContinuation<Swift::Result<CInt, IOError>, Never>?
-    /// The task may be cancelled before it gets to wait.
+    /// The task may be cancelled before it waits.
     private var isCancelled = false
     private var race: ConnectRace?
     private var attempts: [Int: Attempt] = [:]
@@ -38,7 +38,7 @@ actor Connector {
         self.timeout = timeout
     }
 
-    /// A connected descriptor, which is then the caller's.
+    /// Returns a connected descriptor, which the caller then owns.
     func connect() async -> Swift::Result<CInt, IOError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -108,8 +108,8 @@ actor Connector {
 
     private func conclude(_ index: Int, _ socket: consuming Socket) {
         var number = socket.pendingError()
-        // On the loopback interface the kernel may choose the very port that is connected to, where nothing listens, as the
-        // connection's own: then the socket is connected with itself.
+        // On the loopback interface, if nothing listens on the destination port, the kernel may choose that port as the
+        // connection's own, and the socket connects to itself.
         if number == 0,
             (try? SocketAddress(boundTo: socket.descriptor)) == (try? SocketAddress(connectedTo: socket.descriptor))
         {
@@ -150,7 +150,7 @@ actor Connector {
         continuation.resume(returning: result)
     }
 
-    /// A refusal gives the code if there is one: that host is up, while one without a route may not be.
+    /// A refusal, if there is one, determines the code: it shows that the host is up, which a missing route does not.
     private func allFailed() -> IOError {
         let failures = race?.failures ?? []
         let refused = failures.first { $0.errno == ECONNREFUSED }

@@ -1,10 +1,10 @@
 import CarillonPOSIX
 
-/// Looks up the addresses of a name, afresh each time and never on a loop: the C library's resolver cannot be interrupted,
-/// and blocks for many seconds when name servers are silent.
+/// Looks up the addresses of a name, without caching and never on a loop: the C library's resolver cannot be interrupted, and
+/// blocks for many seconds when name servers do not answer.
 ///
-/// So each look-up has a short-lived thread, and a dead name server delays only those who asked it. Beyond a limit look-ups
-/// queue. The threads are not joined: a program that ends does not wait for a name server.
+/// Each look-up has its own short-lived thread, so a dead name server delays only the look-ups that need it. Beyond a limit,
+/// look-ups queue. The threads are not joined, so that a program can end without waiting for a name server.
 enum Resolver {
     typealias Lookup = Swift::Result<[SocketAddress], IOError>
 
@@ -22,7 +22,7 @@ enum Resolver {
     private static let limit = 32
     private static let state = Guarded(State())
 
-    /// Answers on a thread of its own; a numeric address at once, on the caller's.
+    /// Calls `answered` on the look-up's thread, or immediately on the caller's thread if the address is numeric.
     static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Lookup) -> Void) {
         let numeric = ask(host, port, flags: AI_NUMERICHOST)
         if case .success = numeric { return answered(numeric) }
@@ -44,7 +44,7 @@ enum Resolver {
         }
     }
 
-    /// Blocks, so it is not for use on a loop.
+    /// Blocks, so it must not be called on a loop.
     static func lookUpNow(_ host: String, port: UInt16) throws(IOError) -> [SocketAddress] {
         try ask(host, port, flags: AI_PASSIVE).get()
     }

@@ -3,7 +3,7 @@ package enum TCP {
     package struct Connection: ~Copyable {
         private let socket: Socket
         package let address: SocketAddress
-        /// The addresses that were tried before that one, and failed or were slower.
+        /// The addresses that were tried before `address` and failed or were slower.
         package let slower: [SocketAddress]
 
         init(_ socket: consuming Socket, slower: [SocketAddress]) throws(IOError) {
@@ -15,8 +15,8 @@ package enum TCP {
         package consuming func takeSocket() -> Socket { socket }
     }
 
-    /// Connects to the first of the host's addresses that answers. The name is looked up afresh each time, off the loop,
-    /// and nothing is remembered.
+    /// Connects to the first of the host's addresses that answers. The name is looked up each time, off the loop; nothing is
+    /// cached.
     package static func connect(
         host: String,
         port: UInt16,
@@ -26,7 +26,7 @@ package enum TCP {
         try await race(host: host, port: port, timeout: timeout, on: loop) { $0 }.takeSocket()
     }
 
-    /// The same for callers who know which addresses to prefer, and remember which one it was.
+    /// The same, for callers that know which addresses to prefer and remember which one connected.
     package static func race(
         host: String,
         port: UInt16,

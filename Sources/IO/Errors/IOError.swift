@@ -1,26 +1,26 @@
 import CarillonPOSIX
 
-/// What went wrong between this program and the kernel, or the network behind it.
+/// An error from the kernel or the network.
 package struct IOError: CodedError {
     package enum Code: Sendable {
         /// The host's name could not be turned into an address.
         case unresolvable
-        /// The host answered that nothing listens there.
+        /// The host refused the connection: nothing listens on the port.
         case refused
-        /// No route to the host, or a network that is down.
+        /// There is no route to the host, or the network is down.
         case unreachable
         case timedOut
         /// The waiting task was cancelled, or the loop it waited on was stopped.
         case cancelled
-        /// Another program uses the port or the address.
+        /// The port or the address is in use.
         case addressInUse
-        /// The address is not one of this machine's, or not an address.
+        /// The address is invalid or does not belong to this machine.
         case addressUnavailable
         /// The operating system forbids it.
         case forbidden
-        /// The peer broke the connection off.
+        /// The peer reset the connection.
         case reset
-        /// Descriptors, memory or threads have run out.
+        /// The process or the machine has run out of descriptors, memory or threads.
         case exhausted
         /// Anything else: see `errno`.
         case system
@@ -28,7 +28,7 @@ package struct IOError: CodedError {
 
     package let code: Code
     package let message: String
-    /// The kernel's number for it, 0 where the kernel was not asked.
+    /// The kernel's error number; 0 if the error is not from the kernel.
     package let errno: CInt
 
     package init(_ code: Code, _ message: String, errno: CInt = 0) {
@@ -53,7 +53,7 @@ package struct IOError: CodedError {
         }
     }
 
-    /// What to do about an errno for a limit of this process or machine; nil for any other errno.
+    /// Advice for an errno that means that a limit of this process or machine was reached; nil for any other errno.
     package static func advice(onShortage number: CInt) -> String? {
         switch number {
         case EMFILE:

@@ -1,6 +1,6 @@
 import CarillonPOSIX
 
-/// The kernel's error convention in one place: minus one means look at `errno`, and an interrupted call is made again.
+/// The kernel's error convention in one place: -1 means that `errno` holds the error, and an interrupted call is repeated.
 enum SystemCall {
     static func check(_ doing: @autoclosure () -> String, _ call: () -> CInt) throws(IOError) -> CInt {
         while true {

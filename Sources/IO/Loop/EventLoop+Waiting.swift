@@ -1,6 +1,6 @@
 extension EventLoop {
-    /// Sleeps by the loop's own timers, on whatever executor the caller runs. Throws as soon as the task is cancelled or the
-    /// loop stops.
+    /// Sleeps on the loop's own timers, whatever executor the caller runs on. Throws as soon as the task is cancelled or the loop
+    /// stops.
     package func sleep(until deadline: MonotonicInstant) async throws(CancellationError) {
         let wait = Wait(on: self)
         if case .cancelled = await wait.run({ $0.begin(until: deadline) }) { throw CancellationError() }

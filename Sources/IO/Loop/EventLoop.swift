@@ -1,19 +1,19 @@
 import Synchronization
 
-/// One thread that waits for descriptors and timers, and that actors can name as their executor: then their methods and
-/// the handlers of their descriptors run on one thread, with no hop between them.
+/// A thread that waits for descriptors and timers. Actors can use it as their executor, so that their methods and the handlers of
+/// their descriptors run on one thread, with no hop between them.
 ///
-/// A turn of the loop runs what other threads left in the inbox, the timers that are due and what was deferred to the end
-/// of the turn, and then sleeps until a descriptor is ready. The maker of a loop stops and joins it.
+/// Each turn runs the items in the inbox, the timers that are due and the actions deferred to the end of the turn, then sleeps
+/// until a descriptor is ready, a timer is due or another thread wakes it. The creator of a loop must stop and join it.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     package let name: String
     private let inbox = Guarded(Inbox())
     private let waker: PollerWaker
     private let thread = Guarded<Thread?>(nil)
-    /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no memory ordering is needed.
+    /// The loop's thread, 0 before it runs. A thread only compares this value with its own ID, so no memory ordering is needed.
     private let threadID = Atomic<UInt>(0)
-    /// Safe, because one thread at a time uses it: the loop's, and after its end one stand-in after the other, which the
-    /// inbox's lock orders. Every method that others call must call `checkIsolated` first.
+    /// Safe, because only one thread at a time uses it: the loop's and, after that has ended, one stand-in at a time, ordered by
+    /// the inbox's lock. Every method that can be called from outside must call `checkIsolated` first.
     private nonisolated(unsafe) let reactor: Reactor
 
     package init(name: String) throws(IOError) {
@@ -49,7 +49,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Runs the action on the loop in its next turn. False: the loop has ended, and the action does not run.
+    /// Runs the action on the loop in its next turn. Returns false if the loop has ended; then the action does not run.
     @discardableResult
     package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
         guard let need = inbox.withLock({ $0.append(action) }) else { return false }
@@ -62,7 +62,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         if inbox.withLock({ $0.stop() }) { wake() }
     }
 
-    /// Waits for the thread's end; not to be called on the loop.
+    /// Waits for the thread to end. Must not be called on the loop.
     package func join() {
         precondition(!isCurrent, "the loop \(name) cannot wait for its own end")
         thread.withLock { $0 }?.join()
@@ -70,7 +70,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: On the loop only
 
-    /// Calls the handler whenever the descriptor is ready, as long as it is. Cancel before closing the descriptor.
+    /// Calls the handler in every turn in which the descriptor is ready. Cancel the watch before closing the descriptor.
     package func watch(
         _ descriptor: CInt,
         for interest: Interest,
@@ -105,8 +105,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         reactor.cancel(timer)
     }
 
-    /// Defers the action until the jobs and timers of this turn have run, just before the loop sleeps: a place to write
-    /// what has gathered.
+    /// Defers the action until the jobs and timers of this turn have run, just before the loop sleeps. Used to write gathered
+    /// output.
     package func atEndOfTurn(_ action: @escaping () -> Void) {
         checkIsolated()
         reactor.atEndOfTurn(action)
@@ -130,7 +130,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         windUp()
     }
 
-    /// Ends every wait on this loop. The tasks may then submit more and set timers, which end likewise.
+    /// Ends every wait on this loop. The resumed tasks may submit more actions and set more timers, which are ended in the same
+    /// way.
     private func windUp() {
         var items: [Inbox.Item] = []
         repeat {
@@ -139,14 +140,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
             reactor.abandonAll()
         } while !self.inbox.withLock { inbox in
             guard inbox.end() else { return false }
-            // Under the lock, before another thread can stand in, which may be given the same thread ID.
+            // Under the lock, before a stand-in can start: it might get the same thread ID.
             threadID.store(0, ordering: .relaxed)
             return true
         }
     }
 
-    /// A task may return to a loop that has ended in the meantime. It gets a thread to finish on, where waiting ends at
-    /// once.
+    /// Starts a thread for tasks that return to the loop after it has ended. They finish there, and every wait ends at once.
     private func standIn() {
         do {
             try Thread.detach(name: name) {

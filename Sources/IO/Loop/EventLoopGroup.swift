@@ -21,7 +21,7 @@ package final class EventLoopGroup: Sendable {
         loops[Int(turn.wrappingAdd(1, ordering: .relaxed).oldValue % UInt(loops.count))]
     }
 
-    /// Stops all and waits for their threads; not to be called on one of them.
+    /// Stops all loops and waits for their threads. Must not be called on one of them.
     package func shutdown() { Self.shutDown(loops) }
 
     private static func shutDown(_ loops: [EventLoop]) {

@@ -1,4 +1,4 @@
-/// What other threads have for a loop to do, and whether the loop must be woken to see it.
+/// The work that other threads submit to a loop, and whether the loop must be woken to see it.
 struct Inbox: ~Copyable {
     enum Item {
         case job(UnownedJob)
@@ -6,17 +6,17 @@ struct Inbox: ~Copyable {
     }
 
     private var items: [Item] = []
-    /// The loop takes the items before it sleeps, so it needs no wake-up.
+    /// Whether the loop will take the items before it next sleeps, so that it needs no wake-up.
     private var isAwake = true
     private(set) var isStopping = false
     private var hasEnded = false
 
-    /// What the loop needs after something was appended.
+    /// What the caller must do for the loop after appending an item.
     enum Need {
         case nothing
-        /// It sleeps and must be woken: once for any number of items.
+        /// Wake the loop, which is asleep. One wake-up serves any number of items.
         case wakeUp
-        /// It has ended, and another thread must stand in for it.
+        /// Start a stand-in thread, because the loop has ended.
         case standIn
     }
 
@@ -29,7 +29,7 @@ struct Inbox: ~Copyable {
         return wake() ? .wakeUp : .nothing
     }
 
-    /// Nil when the loop has ended; then nothing was kept.
+    /// Returns nil if the loop has ended; then the action is not kept.
     mutating func append(_ action: @escaping @Sendable () -> Void) -> Need? {
         guard !hasEnded else { return nil }
         items.append(.action(action))
@@ -41,20 +41,20 @@ struct Inbox: ~Copyable {
         return wake()
     }
 
-    /// Swaps the items with an empty array that has room from an earlier turn.
+    /// Swaps the items with an empty array whose capacity is left over from an earlier turn.
     mutating func take(into spare: inout [Item]) {
         isAwake = true
         swap(&items, &spare)
     }
 
-    /// Asked before the loop sleeps; false: there is more to do.
+    /// Called before the loop sleeps. Returns false if there is more to do.
     mutating func fallAsleep() -> Bool {
         guard items.isEmpty, !isStopping else { return false }
         isAwake = false
         return true
     }
 
-    /// True: nothing is left to do, and the loop does not look here again.
+    /// Returns true if nothing is left to do. The loop does not take items after that.
     mutating func end() -> Bool {
         guard items.isEmpty else { return false }
         hasEnded = true

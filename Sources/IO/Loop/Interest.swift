@@ -1,5 +1,5 @@
-/// What a descriptor is watched for, and what it is ready for. Errors and hang-ups are reported as both, whichever of the
-/// two the interest is: the next read or write returns the error. With no interest only epoll reports them.
+/// What a descriptor is watched for, and what it is ready for. Errors and hang-ups are reported as both, whatever the interest is:
+/// the next read or write returns the error. With an empty interest, only epoll reports them.
 package struct Interest: OptionSet, Sendable {
     package let rawValue: UInt8
 

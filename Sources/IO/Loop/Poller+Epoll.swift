@@ -1,15 +1,15 @@
 #if !canImport(Darwin)
     import CarillonPOSIX
 
-    /// Epoll, level-triggered: a handler that reads only a part is called again. An `eventfd` ends a wait.
+    /// Epoll, level-triggered: a handler that reads only some of the bytes is called again. An `eventfd` wakes a waiting poller.
     struct Poller: ~Copyable {
-        /// Of the `eventfd`; no table hands it out.
+        /// The slot of the `eventfd`; no `SlotTable` ever returns it.
         private static let wakeUp = Slot(index: .max, generation: .max)
 
         private let epoll: OwnedDescriptor
         private let counter: OwnedDescriptor
         private var ready: [epoll_event]
-        /// The kernel has `epoll_pwait2`, which takes nanoseconds. Linux before 5.11 and sandboxes of that time lack it.
+        /// Whether the kernel has `epoll_pwait2`, which takes nanoseconds. Linux before 5.11 and sandboxes of that time lack it.
         private var isExact = true
 
         init() throws(IOError) {
@@ -34,11 +34,11 @@
         }
 
         func remove(_ descriptor: CInt) {
-            // Fails if its owner has closed it already, which has removed it too.
+            // Fails if the owner has already closed the descriptor, which also removes it.
             epoll_ctl(epoll.number, EPOLL_CTL_DEL, descriptor, nil)
         }
 
-        /// Waits at most until the deadline, and returns the number of events, which `event(at:)` returns.
+        /// Waits until the deadline at the latest. Returns the number of events to be read with `event(at:)`.
         mutating func wait(until deadline: MonotonicInstant?) -> Int {
             let left = deadline.map { max(0, ($0 - .now).nanoseconds) }
             var count: CInt = -1
@@ -60,7 +60,7 @@
             return clinux_epoll_pwait2(epoll.number, &ready, room, &limit)
         }
 
-        /// Nil for a wake-up, which this takes.
+        /// The event at the index; nil for a wake-up, which this clears.
         func event(at index: Int) -> PollerEvent? {
             let event = ready[index]
             let slot = Slot(bits: event.data.u64)
@@ -87,7 +87,7 @@
             }
         }
 
-        /// Rounded up: a timer may be late but never early.
+        /// Rounds up: a timer may be late but never early.
         private static func milliseconds(_ nanoseconds: Int64) -> CInt {
             let milliseconds = nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
             return CInt(min(milliseconds, Int64(CInt.max)))
@@ -98,7 +98,7 @@
     struct PollerWaker: Sendable {
         fileprivate let descriptor: CInt
 
-        /// Any number of calls before the next wait end that one only.
+        /// Any number of calls before the next wait end only that wait.
         func wake() { eventfd_write(descriptor, 1) }
     }
 

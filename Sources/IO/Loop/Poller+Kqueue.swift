@@ -1,17 +1,18 @@
 #if canImport(Darwin)
     import CarillonPOSIX
 
-    /// Kqueue, level-triggered as epoll is: a handler that reads only a part is called again. A user event ends a wait.
+    /// Kqueue, level-triggered like epoll: a handler that reads only some of the bytes is called again. A user event wakes a
+    /// waiting poller.
     ///
     /// Kqueue has a filter for each direction, so a descriptor that is ready for both is two events. The kernel removes both
-    /// filters when the descriptor is closed, and passes no kqueue on to a child process.
+    /// filters when the descriptor is closed. A child process does not inherit a kqueue.
     struct Poller: ~Copyable {
         private let queue: OwnedDescriptor
         private var ready: [kevent]
 
         init() throws(IOError) {
             let queue = try OwnedDescriptor("creating a kernel event queue") { kqueue() }
-            // EV_CLEAR: reporting it takes it, so that it ends one wait.
+            // EV_CLEAR: reporting the event clears it, so it ends only one wait.
             var wakeUp = kevent()
             wakeUp.filter = Int16(EVFILT_USER)
             wakeUp.flags = UInt16(EV_ADD | EV_CLEAR)
@@ -29,7 +30,7 @@
 
         func change(_ descriptor: CInt, to interest: Interest, as slot: Slot) throws(IOError) {
             for result in submit(descriptor, interest, slot) where result.data != 0 {
-                // A filter that is not there needs no removing.
+                // A missing filter need not be removed.
                 if result.data == Int(ENOENT), !interest.contains(result.direction) { continue }
                 remove(descriptor)
                 throw IOError(errno: CInt(truncatingIfNeeded: result.data), doing: "watching descriptor \(descriptor)")
@@ -37,13 +38,13 @@
         }
 
         func remove(_ descriptor: CInt) {
-            // Fails if its owner has closed it already, which has removed its filters too.
+            // Fails if the owner has already closed the descriptor, which also removes its filters.
             _ = submit(descriptor, [], Slot(bits: 0))
         }
 
-        /// Waits at most until the deadline, and returns the number of events, which `event(at:)` returns.
+        /// Waits until the deadline at the latest. Returns the number of events to be read with `event(at:)`.
         mutating func wait(until deadline: MonotonicInstant?) -> Int {
-            // The kernel refuses a wait of years, and a wait may end early.
+            // The kernel rejects a wait of years, so cap it at a day: a wait may end early.
             let left = deadline.map { min(max(0, ($0 - .now).nanoseconds), 86_400_000_000_000) }
             let room = CInt(ready.count)
             guard let left else { return max(0, Int(kevent(queue.number, nil, 0, &ready, room, nil))) }
@@ -51,7 +52,7 @@
             return max(0, Int(kevent(queue.number, nil, 0, &ready, room, &limit)))  // an interrupted wait ends early
         }
 
-        /// Nil for a wake-up.
+        /// The event at the index; nil for a wake-up.
         func event(at index: Int) -> PollerEvent? {
             let event = ready[index]
             guard event.filter != EVFILT_USER else { return nil }
@@ -59,7 +60,7 @@
             return PollerEvent(slot: slot, ready: event.hasFailed ? [.read, .write] : event.direction)
         }
 
-        /// Adds the filters of the interest and deletes the other ones. Both are tried, and each has a result.
+        /// Adds the filters of the interest and deletes the others. Both changes are attempted, and each has a result.
         private func submit(_ descriptor: CInt, _ interest: Interest, _ slot: Slot) -> [kevent] {
             var changes = [EVFILT_READ, EVFILT_WRITE].map { filter in
                 var change = kevent()
@@ -82,7 +83,7 @@
     struct PollerWaker: Sendable {
         fileprivate let queue: CInt
 
-        /// Any number of calls before the next wait end that one only.
+        /// Any number of calls before the next wait end only that wait.
         func wake() {
             var trigger = kevent()
             trigger.filter = Int16(EVFILT_USER)
@@ -94,7 +95,8 @@
     extension kevent {
         fileprivate var direction: Interest { filter == EVFILT_READ ? .read : .write }
 
-        /// The end of what a peer sends is only readable. An error, or a peer that reads no more, is both, as with epoll.
+        /// Whether to report both directions, as epoll does: after an error, or when the peer no longer reads. The end of the
+        /// peer's stream is only readable.
         fileprivate var hasFailed: Bool {
             flags & UInt16(EV_EOF) != 0 && (filter == EVFILT_WRITE || fflags != 0)
         }

@@ -1,4 +1,4 @@
-/// A watched descriptor that is ready, by the slot that it was added as.
+/// A watched descriptor that is ready, named by the slot under which it was added.
 struct PollerEvent {
     let slot: Slot
     let ready: Interest

@@ -68,7 +68,7 @@ final class Reactor {
 
     func atEndOfTurn(_ action: @escaping () -> Void) { turnEndings.append(action) }
 
-    /// A timer that a timer sets for a time in the past waits for the next turn, so that I/O gets its share.
+    /// A timer set by another timer for a time in the past waits for the next turn, so that timers cannot starve I/O.
     func runDueTimers() {
         guard let earliest = timers.earliest else { return }
         let now = MonotonicInstant.now
@@ -93,12 +93,12 @@ final class Reactor {
         let count = poller.wait(until: maySleep ? timers.earliest : MonotonicInstant(nanoseconds: 0))
         for index in 0..<count {
             guard let event = poller.event(at: index) else { continue }
-            // An earlier handler of this round may have cancelled this watch: then the slot is empty.
+            // An earlier handler of this round may have cancelled this watch; then the slot is empty.
             watches[event.slot]?.handler(event.ready)
         }
     }
 
-    /// Drops all watches and timers, and calls `abandoned` of each timer.
+    /// Drops all watches and timers, and calls each timer's `abandoned`.
     func abandonAll() {
         for watch in watches.removeAll() { poller.remove(watch.descriptor) }
         for timer in timers.removeAll() { timer.abandoned?() }

@@ -1,5 +1,4 @@
-/// A place in a `SlotTable`. Its generation changes with each value, so a token kept too long is unknown and never names
-/// another value.
+/// A place in a `SlotTable`. Its generation changes with each value, so a stale token is unknown and never names another value.
 struct Slot: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
@@ -10,6 +9,6 @@ extension Slot {
         self.init(index: UInt32(truncatingIfNeeded: bits), generation: UInt32(truncatingIfNeeded: bits >> 32))
     }
 
-    /// What the kernel keeps beside a descriptor.
+    /// The slot as the 64 bits of user data that the kernel keeps with a descriptor.
     var bits: UInt64 { UInt64(generation) << 32 | UInt64(index) }
 }

@@ -1,4 +1,4 @@
-/// Values under small tokens, found by index, without hashing or an object for each value.
+/// A table of values found by small tokens, without hashing and without an object for each value.
 struct SlotTable<Value> {
     fileprivate struct Place {
         var generation: UInt32 = 0
@@ -41,7 +41,7 @@ struct SlotTable<Value> {
         }
     }
 
-    /// Keeps the places with their generations, so that earlier tokens stay unknown.
+    /// Keeps the places and their generations, so that earlier tokens stay invalid.
     mutating func removeAll() -> [Value] {
         var values: [Value] = []
         for index in places.indices {

@@ -1,7 +1,7 @@
-/// Timers in the order in which they are due; those due at the same instant in the order in which they were set.
+/// Timers in the order in which they are due. Timers due at the same instant fire in the order in which they were set.
 ///
-/// A binary heap whose entries know their slot and whose slots know their place in the heap: cancelling, which is what
-/// happens to nearly every deadline, removes the timer at once instead of leaving it to be skipped later.
+/// A binary heap whose entries know their slots and whose slots know their position in the heap. Nearly every deadline is
+/// cancelled, so cancelling removes the timer at once instead of leaving it to be skipped later.
 package struct TimerHeap<Payload> {
     private struct Entry {
         let deadline: MonotonicInstant

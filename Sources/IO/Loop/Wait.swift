@@ -1,5 +1,5 @@
-/// One task that waits on a loop for a time, or for a descriptor with a time limit. The first of these ends it: readiness,
-/// the time, the task's cancellation, the loop's end.
+/// A task's wait on a loop, either for a time or for a descriptor until a deadline. It ends at readiness, the deadline, the task's
+/// cancellation or the loop's end, whichever comes first.
 final class Wait: Sendable {
     enum Wake: Sendable {
         case ready(Interest)
@@ -71,7 +71,7 @@ final class Wait: Sendable {
             continuation.resume(returning: wake)
         }
         if loop.isCurrent { return resume() }
-        // The caller may close the descriptor as soon as it goes on, so the watch has to be cancelled before that.
+        // The caller may close the descriptor as soon as it resumes, so the watch must be cancelled first.
         if !loop.submit(resume) { continuation.resume(returning: wake) }
     }
 

@@ -1,4 +1,4 @@
-/// Names a watch, to change or cancel it.
+/// Identifies a watch, so that it can be changed or cancelled.
 package struct WatchToken: Hashable, Sendable {
     let slot: Slot
 }

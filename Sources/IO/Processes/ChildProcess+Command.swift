@@ -7,26 +7,27 @@ extension ChildProcess {
             case inherited
             case nothing
             case descriptor(CInt)
-            /// Appended to, and made when it is missing.
+            /// Opened for appending, and created if it does not exist.
             case file(String)
         }
 
         /// A path, or a name that is looked up in `PATH`.
         package var program: String
         package var arguments: [String]
-        /// Nil: the same as this process's.
+        /// Nil to inherit this process's environment.
         package var environment: [String: String]?
         package var directory: String?
         package var input = Stream.nothing
         package var output = Stream.inherited
         package var error = Stream.inherited
-        /// Only root may name another user.
+        /// The user to run as. Only root may name another user.
         package var user: User?
-        /// Detached from our terminal, so that an interrupt typed there reaches only this process.
+        /// Runs the child in its own session, detached from our terminal, so that an interrupt typed there reaches only this
+        /// process.
         package var startsSession = false
-        /// Killed when the thread that starts it ends, and so when this process ends, in any way. Start it on a thread that
-        /// stays, such as that of a loop: threads of the global executor end when they are idle. If the thread ends in the instant
-        /// before the program runs, the program is not killed.
+        /// Kills the child when the thread that starts it ends, and therefore whenever this process ends, however it ends. Start
+        /// the child on a long-lived thread, such as a loop's: threads of the global executor end when they are idle. If the thread
+        /// ends in the instant before the program runs, the program is not killed.
         package var endsWithThread = false
 
         package init(_ program: String, _ arguments: [String] = []) {
@@ -37,9 +38,8 @@ extension ChildProcess {
 }
 
 extension ChildProcess.Command {
-    /// `posix_spawn` can change neither the user nor the signal at the end of the parent, and changing them after a `fork` is not
-    /// safe in a process with several threads. `setpriv` of util-linux, which every Debian has, changes them and then executes
-    /// the program.
+    /// `posix_spawn` cannot set the user or the signal sent when the parent ends, and setting them after `fork` is not safe in a
+    /// multi-threaded process. `setpriv`, part of util-linux and so of every Debian, sets them and then executes the program.
     private var line: [String] {
         var privileges = user.map { ["--reuid=\($0.id)", "--regid=\($0.group)", "--clear-groups"] } ?? []
         if endsWithThread { privileges.append("--pdeathsig=KILL") }
@@ -53,14 +53,14 @@ extension ChildProcess.Command {
         Self.redirect(0, to: input, flags: O_RDONLY, in: &actions)
         Self.redirect(1, to: output, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
         Self.redirect(2, to: error, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
-        // Ours are closed on exec anyway; these are those that our parent left open.
+        // Our own descriptors are closed on exec; this closes those that our parent left open.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         if let directory { posix_spawn_file_actions_addchdir_np(&actions, directory) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of this program block signals; a child that inherited that could not be stopped.
+        // The threads of this program block signals. A child that inherited the mask could not be stopped by a signal.
         var none = sigset_t()
         sigemptyset(&none)
         var all = sigset_t()

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A program that this one has started.
 ///
-/// The child is named by a process descriptor (pidfd), not by its number: an event loop can wait for its end, and a signal
-/// never reaches another process that was given the number later. Nothing else may wait for this process's children.
+/// The child is identified by a process descriptor (pidfd), not by its process ID: an event loop can wait for its end, and a signal
+/// cannot reach an unrelated process that reuses the ID. Nothing else may wait for this process's children.
 package final class ChildProcess: Sendable {
     package enum Exit: Hashable, Sendable {
         case status(CInt)
@@ -35,11 +35,11 @@ package final class ChildProcess: Sendable {
     /// Does nothing if the child has ended.
     package func signal(_ number: CInt) { _ = clinux_pidfd_send_signal(descriptor, number) }
 
-    /// Nil while it runs.
+    /// The exit; nil while the child runs.
     package func exitIfEnded() -> Exit? { reap()?.exit }
 
-    /// The time that its threads were running; nil while it runs. Its memory is not reported: the kernel's figure includes ours,
-    /// which the child shares for an instant before it executes its program.
+    /// The processor time of the child's threads; nil while it runs. Its memory is not reported: the kernel's figure includes ours,
+    /// which the child briefly shares before it executes its program.
     package func processorTimeIfEnded() -> Duration? { reap()?.processorTime }
 
     private func reap() -> (exit: Exit, processorTime: Duration)? {
@@ -50,7 +50,7 @@ package final class ChildProcess: Sendable {
             var result: pid_t
             repeat { result = wait4(processID, &status, WNOHANG, &usage) } while result < 0 && errno == EINTR
             guard result == processID else { return nil }
-            // The low seven bits are the signal that ended it; if they are 0, the next eight bits are its exit status.
+            // The low seven bits are the signal that ended the child; if they are 0, the next eight bits are its exit status.
             let signal = status & 0x7f
             let seconds = Duration.seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             let time = seconds + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)

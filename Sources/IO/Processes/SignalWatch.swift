@@ -1,13 +1,13 @@
 import CarillonPOSIX
 import Synchronization
 
-/// Signals of the process as events on a loop, instead of the process's sudden end.
+/// Delivers the process's signals as events on a loop, instead of letting them end the process.
 ///
-/// A handler writes the signal's number to a socket that the loop reads. A `signalfd` would need every thread of the
-/// process to block the signal, even those started by others, and children would inherit the block. A signal has one
-/// disposition in a process, so there is one watch at a time.
+/// A handler writes the signal's number to a socket that the loop reads. A `signalfd` would need every thread of the process to
+/// block the signal, even those started by others, and children would inherit the block. A process has one disposition for each
+/// signal, so there can be only one watch at a time.
 package final class SignalWatch: Sendable {
-    /// What lives on the loop.
+    /// The part that runs on the loop.
     private actor Receiver {
         private let descriptor: CInt
         private let loop: EventLoop
@@ -42,14 +42,14 @@ package final class SignalWatch: Sendable {
         }
     }
 
-    /// Where the handlers write. Made once and never closed: a handler may still run, on any thread, after its signal
-    /// was given back.
+    /// The end that the handlers write to. Created once and never closed: a handler may still be running, on any thread, after its
+    /// signal's disposition was restored.
     private static let writingEnd = Atomic<CInt>(-1)
-    /// Where the loop reads; nil before the first watch.
+    /// The end that the loop reads; nil before the first watch.
     private static let readingEnd = Guarded<CInt?>(nil)
     private static let isTaken = Atomic(false)
 
-    /// Each signal as it comes, until `close()`. For one reader.
+    /// Each signal as it arrives, until `close()`. For one reader.
     package let signals: AsyncStream<Signal>
     private let continuation: AsyncStream<Signal>.Continuation
     private let loop: EventLoop
@@ -62,7 +62,7 @@ package final class SignalWatch: Sendable {
         guard !Self.isTaken.exchange(true, ordering: .sequentiallyConsistent) else {
             throw IOError(.system, "signals are being watched already: close the first watch")
         }
-        // What was written after an earlier watch was closed is not for this one.
+        // Discard signals that were written after an earlier watch was closed.
         var stale = [UInt8](repeating: 0, count: 256)
         while read(reading, &stale, stale.count) > 0 {}
         (signals, continuation) = AsyncStream.makeStream(of: Signal.self)
@@ -100,7 +100,7 @@ package final class SignalWatch: Sendable {
     private static func install(_ signal: Signal) -> sigaction {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { number in
-            // Only what POSIX allows in a handler: one write, and errno as it was.
+            // Only what POSIX allows in a handler: one write, with errno restored.
             let before = errno
             var byte = UInt8(truncatingIfNeeded: number)
             _ = write(SignalWatch.writingEnd.load(ordering: .sequentiallyConsistent), &byte, 1)

@@ -5,12 +5,12 @@ package struct User: Hashable, Sendable {
     package let id: UInt32
     package let group: UInt32
 
-    /// Nil: the machine has no account of that name.
+    /// Nil if the machine has no account with that name.
     package init?(named name: String) {
         self.init { entry, buffer, size, found in getpwnam_r(name, entry, buffer, size, found) }
     }
 
-    /// Nil: the machine has no account with that number.
+    /// Nil if the machine has no account with that ID.
     package init?(id: UInt32) {
         self.init { entry, buffer, size, found in getpwuid_r(id, entry, buffer, size, found) }
     }
@@ -21,7 +21,7 @@ package struct User: Hashable, Sendable {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 16_384)
-        // The entry's strings are in the buffer.
+        // The entry's strings point into the buffer.
         let user: (String, UInt32, UInt32)? = buffer.withUnsafeMutableBufferPointer { buffer in
             guard let base = buffer.baseAddress, lookUp(&entry, base, buffer.count, &found) == 0, found != nil else {
                 return nil

@@ -1,8 +1,8 @@
 import CarillonPOSIX
 
-/// Accepts connections on a port, on a loop, until `close()` or the last reference to it is gone.
+/// Accepts connections on a port, on a loop, until `close()` is called or the last reference is gone.
 package final class Listener: Sendable {
-    /// What lives on the loop. Its watch keeps it alive until it is closed.
+    /// The part that runs on the loop. Its watch keeps it alive until it is closed.
     private actor Acceptor {
         private let descriptor: CInt
         private let loop: EventLoop
@@ -34,7 +34,7 @@ package final class Listener: Sendable {
         }
 
         private func acceptAll() {
-            // A bound, so that a flood of connections does not starve those that are open.
+            // Bounded, so that a flood of new connections does not starve the open ones.
             for _ in 0..<64 where watch != nil {
                 do {
                     accept(try Socket.accepted(on: descriptor))
@@ -44,8 +44,8 @@ package final class Listener: Sendable {
             }
         }
 
-        /// Without descriptors or memory the waiting connection keeps the listener ready, so it pauses instead of spinning.
-        /// Any other failure belongs to that one connection, which is gone.
+        /// When descriptors or memory run out, the waiting connection keeps the listener ready, so accepting pauses instead of
+        /// spinning. Any other failure concerns only that connection, which is gone.
         private func refused(_ number: CInt) {
             guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number), let watch = self.watch else { return }
             loop.update(watch, to: [])
@@ -63,7 +63,7 @@ package final class Listener: Sendable {
     private let descriptor: CInt
     private let acceptor: Guarded<Acceptor?>
 
-    /// See ``ListeningSocket`` for host and port. `accept` is called on the loop, for each connection.
+    /// See ``ListeningSocket`` for the host and the port. `accept` is called on the loop for each connection.
     package init(
         host: String,
         port: UInt16,
@@ -76,7 +76,7 @@ package final class Listener: Sendable {
         descriptor = socket.descriptor
         let acceptor = Acceptor(socket.release(), on: loop, accept: accept)
         self.acceptor = Guarded(acceptor)
-        // Connections wait in the kernel's queue meanwhile.
+        // Until the loop runs this, connections wait in the kernel's queue.
         guard loop.submit({ acceptor.assumeIsolated { $0.open() } }) else {
             throw IOError(.cancelled, "the loop \(loop.name) has stopped")
         }
@@ -84,10 +84,11 @@ package final class Listener: Sendable {
 
     deinit { close() }
 
-    /// When this returns, no client can connect any more and the port is free.
+    /// When this returns, no client can connect and the port is free.
     package func close() {
         guard let acceptor = self.acceptor.withLock({ $0.take() }) else { return }
-        // The acceptor holds the descriptor open until the loop has cancelled its watch; the port must not wait for that.
+        // The acceptor keeps the descriptor open until the loop has cancelled its watch; shutting the socket down frees the port
+        // now.
         shutdown(descriptor, CInt(SHUT_RDWR))
         loop.submit { acceptor.assumeIsolated { $0.close() } }
     }

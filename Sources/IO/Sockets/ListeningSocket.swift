@@ -1,13 +1,13 @@
 import CarillonPOSIX
 
-/// A stream socket that is bound to a port and listens, closed with its value.
+/// A stream socket that listens on a port. It is closed with its value.
 package struct ListeningSocket: ~Copyable, Sendable {
     private let socket: Socket
-    /// Where it listens, with the port that was chosen.
+    /// The address that it listens on, including the chosen port.
     package let address: SocketAddress
 
-    /// Port 0 takes a free one. A host given by name is looked up at once, which may block; of several addresses IPv4 comes
-    /// first, since a name such as localhost means 127.0.0.1 to most clients.
+    /// Port 0 chooses a free port. A host name is looked up synchronously, which may block. Of several addresses, IPv4 is
+    /// preferred, because most clients take a name such as localhost to mean 127.0.0.1.
     package init(host: String, port: UInt16, backlog: CInt = 1024) throws(IOError) {
         let socket = try Self.listen(onOneOf: Self.addresses(host, port: port), backlog, host)
         address = try SocketAddress(boundTo: socket.descriptor)

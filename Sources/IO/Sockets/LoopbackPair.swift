@@ -1,4 +1,4 @@
-/// Two TCP sockets of this machine, connected with each other: unlike a ``SocketPair``, they can be reset.
+/// Two TCP sockets on this machine, connected to each other. Unlike a ``SocketPair``, they can be reset.
 package struct LoopbackPair: ~Copyable, Sendable {
     package let near: Socket
     package let far: Socket

@@ -1,12 +1,12 @@
 import CarillonPOSIX
 
-/// A stream socket, closed with its value. Non-blocking, and not inherited by child processes.
+/// A stream socket, closed with its value. It is non-blocking, and child processes do not inherit it.
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: CInt
 
     package init(owning descriptor: CInt) { self.descriptor = descriptor }
 
-    /// For send(2), where it is called elsewhere: no `SIGPIPE`.
+    /// Flags for callers that call send(2) themselves: no `SIGPIPE`.
     package static var sendFlags: CInt { SocketCalls.sendFlags }
 
     deinit { close(descriptor) }
@@ -22,7 +22,7 @@ package struct Socket: ~Copyable, Sendable {
         try Socket(owning: SystemCall.check("making a socket") { SocketCalls.make(family: family) })
     }
 
-    /// A socket that has begun to connect: once it is writable, `pendingError()` returns the result.
+    /// A socket that is connecting. Once it is writable, `pendingError()` returns the result.
     package static func connecting(to address: SocketAddress) throws(IOError) -> Socket {
         let socket = try unconnected(family: address.family)
         let result = address.withPointer { connect(socket.descriptor, $0, $1) }
@@ -32,7 +32,7 @@ package struct Socket: ~Copyable, Sendable {
         return socket
     }
 
-    /// Accepts a connection that waits on a listening socket.
+    /// Accepts a connection waiting on a listening socket.
     static func accepted(on listener: CInt) throws(IOError) -> Socket {
         let socket = try Socket(
             owning: SystemCall.check("accepting a connection") { SocketCalls.accept(on: listener) }
@@ -60,22 +60,21 @@ package struct Socket: ~Copyable, Sendable {
     /// Ends the sending side; reading goes on.
     package func closeWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-    /// Has the kernel end the connection when the peer has not acknowledged sent data, or has had no room for more, for
-    /// this long.
+    /// Makes the kernel end the connection when, for this long, the peer has not acknowledged sent data or has had no room for
+    /// more.
     package func giveUp(unacknowledgedAfter limit: Duration) {
         SocketCalls.giveUp(self, unacknowledgedAfter: limit)
     }
 
-    /// How many of the bytes that were written the peer's host has not acknowledged. Those that it has may still wait there to
-    /// be read.
+    /// How many written bytes the peer's host has not acknowledged. Acknowledged bytes may still be unread by the peer.
     package var unacknowledged: Int { SocketCalls.unacknowledged(on: descriptor) }
 
-    /// Has the kernel reset the connection when it is closed, instead of shutting it down in order.
+    /// Makes closing the socket reset the connection instead of ending it in order.
     package func resetWhenClosed() {
         set(SOL_SOCKET, SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// The pending error of the socket, such as that of a connect that failed later; 0: none.
+    /// The socket's pending error, such as that of a connect that has failed; 0 if there is none.
     func pendingError() -> CInt {
         var number: CInt = 0
         var size = socklen_t(MemoryLayout.size(ofValue: number))
@@ -83,7 +82,7 @@ package struct Socket: ~Copyable, Sendable {
         return number
     }
 
-    /// Turns off Nagle's algorithm: callers gather what belongs together.
+    /// Turns off Nagle's algorithm: callers already write in batches.
     func setNoDelay() { set(CInt(IPPROTO_TCP), TCP_NODELAY, to: CInt(1)) }
 
     func set<Value: BitwiseCopyable>(_ level: CInt, _ option: CInt, to value: Value) {

@@ -1,8 +1,8 @@
 #if canImport(Darwin)
     import CarillonPOSIX
 
-    /// What Darwin does with a socket in its own way: it has no flags for a new socket, so a child process that is started on
-    /// another thread just then inherits it.
+    /// Socket calls that differ on Darwin. It has no flags for a new socket, so a child process started on another thread at that
+    /// moment inherits the socket.
     enum SocketCalls {
         static let streamType = SOCK_STREAM
         /// Each socket has `SO_NOSIGPIPE` instead.
@@ -23,13 +23,12 @@
 
         static func accept(on listener: CInt) -> CInt { prepared(CarillonPOSIX.accept(listener, nil, nil)) }
 
-        /// Only for data that is not acknowledged: Darwin waits without a limit for a peer that has no room.
+        /// Applies only to unacknowledged data: Darwin waits without limit for a peer that has no room.
         static func giveUp(_ socket: borrowing Socket, unacknowledgedAfter limit: Duration) {
             let seconds = (limit.nanoseconds + 999_999_999) / 1_000_000_000
             socket.set(CInt(IPPROTO_TCP), TCP_RXT_CONNDROPTIME, to: CInt(clamping: seconds))
         }
 
-        /// How many written bytes the peer's host has not acknowledged.
         static func unacknowledged(on descriptor: CInt) -> Int {
             var count: CInt = 0
             var size = socklen_t(MemoryLayout.size(ofValue: count))
@@ -49,7 +48,7 @@
             guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { return false }
             if !isBlocking, fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 { return false }
             var yes: CInt = 1
-            // EINVAL: the peer has closed the connection already, and the next read says so.
+            // EINVAL: the peer has already closed the connection, and the next read reports it.
             return setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<CInt>.size)) == 0
                 || errno == EINVAL
         }

@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
     import CarillonPOSIX
 
-    /// What Linux does with a socket in its own way.
+    /// Socket calls that differ on Linux.
     enum SocketCalls {
         static let streamType = CInt(SOCK_STREAM.rawValue)
-        /// A write to a peer that has gone must not end the program by `SIGPIPE`.
+        /// A write to a closed connection must not raise `SIGPIPE`, which would end the program.
         static let sendFlags = CInt(MSG_NOSIGNAL)
 
         static func make(family: CInt) -> CInt {
@@ -24,7 +24,7 @@
             socket.set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
         }
 
-        /// How many written bytes the peer's host has not acknowledged: what Linux calls SIOCOUTQ.
+        /// TIOCOUTQ has the same value as SIOCOUTQ, which the Linux manual names for sockets.
         static func unacknowledged(on descriptor: CInt) -> Int {
             var count: CInt = 0
             _ = ioctl(descriptor, UInt(TIOCOUTQ), &count)

@@ -1,9 +1,9 @@
-/// Two local sockets connected with each other.
+/// Two local sockets connected to each other.
 package struct SocketPair: ~Copyable, Sendable {
     package let first: Socket
     package let second: Socket
 
-    /// - Parameter isBlocking: for an end that goes to a child process, which expects to be able to wait in a read.
+    /// - Parameter isBlocking: for a child process, which expects its reads to block.
     package init(isBlocking: Bool = false) throws(IOError) {
         var descriptors: [CInt] = [-1, -1]
         _ = try SystemCall.check("making a pair of sockets") {

@@ -1,6 +1,6 @@
-/// The result of writing without waiting.
+/// The result of a non-blocking write.
 package enum WriteResult: Equatable, Sendable {
-    /// The bytes taken, perhaps fewer than offered.
+    /// The number of bytes taken, which may be fewer than offered.
     case bytes(Int)
     /// Only from TLS, which must read first: wait until the descriptor is readable and write again.
     case wantsRead

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A value behind a lock: a `Mutex` that ThreadSanitizer understands.
+/// A value protected by a `Mutex` that ThreadSanitizer understands.
 ///
-/// ThreadSanitizer cannot see how a contended `Mutex` orders two threads, and reports a race where there is none. The
-/// atomic mark, read after locking and written before unlocking, shows it the order.
+/// ThreadSanitizer cannot see that a contended `Mutex` orders two threads, and reports a race where there is none. The atomic mark,
+/// read after locking and written before unlocking, makes the order visible.
 package struct Guarded<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     private let mark = Atomic(false)
 
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-    /// The body must not wait or call back.
+    /// The body must not wait or call back into other code.
     package borrowing func withLock<R: ~Copyable, E>(
         _ body: (inout sending Value) throws(E) -> sending R
     ) throws(E) -> sending R {

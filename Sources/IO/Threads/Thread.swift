@@ -2,8 +2,8 @@ import CarillonPOSIX
 
 /// A thread that has to be joined.
 ///
-/// It blocks all signals except its own faults: the others go to the main thread, and a `SIGPIPE` raised by a write to a
-/// closed socket must not end the process.
+/// It blocks all signals except its own faults, so that the others go to the main thread and a `SIGPIPE` raised by writing to a
+/// closed socket does not end the process.
 package final class Thread: Sendable {
     private final class Start: Sendable {
         let name: String
@@ -17,7 +17,7 @@ package final class Thread: Sendable {
 
     private let handle: Guarded<pthread_t?>
 
-    /// Names the calling thread as long as it runs.
+    /// Identifies the calling thread while it runs.
     static var current: UInt {
         #if canImport(Darwin)
             UInt(bitPattern: pthread_self())
@@ -30,7 +30,7 @@ package final class Thread: Sendable {
         handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
     }
 
-    /// Waits for the thread's end. Joining twice is harmless.
+    /// Waits for the thread to end. Joining twice is harmless.
     func join() {
         self.handle.withLock { handle in
             guard let running = handle.take() else { return }
@@ -46,7 +46,7 @@ package final class Thread: Sendable {
         }
     }
 
-    /// A thread that is not joined, because it may be stuck in a call that cannot be interrupted.
+    /// Starts a thread that is not joined, because it may be stuck in a call that cannot be interrupted.
     package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
         _ = try start(Start(name: name, body: body), detached: true)
     }
@@ -57,7 +57,7 @@ package final class Thread: Sendable {
         defer { pthread_attr_destroy(&attributes) }
         if detached { pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED)) }
 
-        // The new thread inherits the mask, so that no signal reaches it before it could block them itself.
+        // The new thread inherits the mask, so no signal can reach it before it blocks signals itself.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -70,7 +70,7 @@ package final class Thread: Sendable {
         #else
             var thread = pthread_t()
         #endif
-        // The new thread takes this reference over; if none is made, it is released below.
+        // The new thread takes over this reference; if no thread is created, it is released below.
         let argument = Unmanaged.passRetained(start)
         let result = pthread_create(
             &thread,
@@ -88,7 +88,7 @@ package final class Thread: Sendable {
         return thread
     }
 
-    /// The argument is optional in the C library of Linux only.
+    /// The argument is optional only in Linux's C library.
     private static func run(_ argument: UnsafeMutableRawPointer?) {
         guard let argument else { return }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

@@ -1,4 +1,4 @@
-/// A range of bytes in half the size of a `Range<Int>`: there are thousands of them.
+/// A range of bytes, half the size of a `Range<Int>`, because thousands are kept.
 package struct ByteRange: Hashable, Sendable {
     package var start: UInt32
     package var count: UInt32

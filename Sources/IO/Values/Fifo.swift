@@ -1,4 +1,4 @@
-/// A queue that does not move its other elements at every removal.
+/// A queue that does not move all its elements at every removal.
 package struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -24,7 +24,7 @@ package struct Fifo<Element> {
         guard !isEmpty else { return nil }
         let element = elements[head].take()
         head += 1
-        // Moving the rest when half is gone costs one move for each element on average.
+        // Moving the rest once half is gone costs one move per element on average.
         if head * 2 >= elements.count {
             elements.removeFirst(head)
             head = 0

@@ -1,8 +1,8 @@
 import CarillonPOSIX
 
-/// A time of CLOCK_MONOTONIC, which nobody can set: every deadline is one.
+/// A time on CLOCK_MONOTONIC, which cannot be set. Every deadline is one.
 package struct MonotonicInstant: Comparable, Hashable, Sendable {
-    /// Since an arbitrary start, the same for all processes until the machine boots again.
+    /// Nanoseconds since an arbitrary start, which is the same for all processes until the machine reboots.
     package let nanoseconds: Int64
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
@@ -17,7 +17,7 @@ package struct MonotonicInstant: Comparable, Hashable, Sendable {
 
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Saturates, so that an unlimited wait added to now is unlimited instead of a trap.
+    /// Saturates, so that adding an unlimited wait to now does not trap.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflowed) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
         guard overflowed else { return Self(nanoseconds: sum) }
@@ -31,7 +31,7 @@ package struct MonotonicInstant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    /// Whole nanoseconds, clamped to 64 bits (292 years).
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

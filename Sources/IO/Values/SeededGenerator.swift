@@ -1,5 +1,5 @@
-/// Random numbers that follow from a seed, the same on every machine (SplitMix64), so that a run can be repeated. For jitter
-/// and tests; no secret may depend on them.
+/// Random numbers derived from a seed, the same on every machine (SplitMix64), so that a run can be repeated. For jitter and tests;
+/// no secret may depend on them.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
