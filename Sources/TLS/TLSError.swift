@@ -5,11 +5,11 @@ package struct TLSError: CodedError {
     package enum Code: Sendable {
         // Credentials.
 
-        /// The text holds no certificate, or one that cannot be read.
+        /// The text contains no certificate, or one that cannot be read.
         case malformedCertificate
-        /// The text holds no key that can be read.
+        /// The text contains no readable key.
         case malformedKey
-        /// There is a certificate and no private key.
+        /// There is a certificate but no private key.
         case missingKey
         /// The private key belongs to another certificate.
         case keyMismatch
@@ -20,12 +20,12 @@ package struct TLSError: CodedError {
         case tooLong
         /// Decrypting the key takes more work than is allowed.
         case tooCostly
-        /// A key of a kind that cannot be used for this.
+        /// The kind of key cannot be used for this purpose.
         case unsupportedKey
 
         // Connections.
 
-        /// The peer's certificate was issued by no trusted authority.
+        /// No trusted authority issued the peer's certificate.
         case untrusted
         /// The peer's certificate is for another host.
         case wrongHostName
@@ -35,7 +35,7 @@ package struct TLSError: CodedError {
         case rejected
         /// The peers have no application protocol in common.
         case noProtocol
-        /// The peer does not use TLS, or only an old version.
+        /// The peer does not use TLS, or uses only an old version.
         case notTLS
         /// The connection ended without a close_notify: data may be missing.
         case truncated
@@ -51,11 +51,11 @@ package struct TLSError: CodedError {
 
     package let code: Code
     package let message: String
-    /// The error of the kernel or the network, where it was not TLS that failed.
+    /// The kernel's or the network's error, if the failure was not in TLS.
     package let underlying: (any Error)?
-    /// The TLS alert that the peer sent, where `code` is `rejected` or `noProtocol`.
+    /// The TLS alert that the peer sent, if `code` is `rejected` or `noProtocol`.
     package let alert: UInt8?
-    /// Whether the peer's alert is about the certificate that it was shown, or about being shown none.
+    /// Whether the peer's alert is about this side's certificate, or about its absence.
     package let isAboutCertificate: Bool
 
     package init(_ code: Code, _ message: String, alert: UInt8? = nil, isAboutCertificate: Bool = false) {

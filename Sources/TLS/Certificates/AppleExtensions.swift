@@ -4,7 +4,7 @@ enum AppleExtensions {
     static let sandbox = "1.2.840.113635.100.6.3.1"
     /// Marks a certificate for production.
     static let production = "1.2.840.113635.100.6.3.2"
-    /// The topics that a certificate may push to: today's extension and its predecessor.
+    /// The topics that a certificate may push to: the current extension and its predecessor.
     static let topics = ["1.2.840.113635.100.6.3.6", "1.2.840.113635.100.6.3.4"]
 
     /// The value of a topics extension: a sequence in which each topic is followed by the sequence of its kinds.
@@ -12,7 +12,7 @@ enum AppleExtensions {
         guard let outer = DER.elements(of: value[...]).first, outer.tag == DER.sequence else { return [] }
         let inner = DER.elements(of: outer.content)
         let flat = inner.filter { $0.tag == DER.utf8String }
-        // Should topics ever be paired with their kinds in sequences of their own, they are the first of each.
+        // If Apple ever pairs each topic with its kinds in a sequence of its own, the topic is the first element.
         let chosen =
             flat.isEmpty
             ? inner.compactMap { DER.elements(of: $0.content).first { $0.tag == DER.utf8String } } : flat

@@ -1,15 +1,15 @@
 import CarillonCOpenSSL
 
 final class Certificate: Sendable {
-    /// Safe, because OpenSSL lets any thread read an `X509` and locks what it caches in it. Only `CertificateBuilder`
-    /// changes one, before anything else refers to it.
+    /// Safe, because any thread may read an `X509`, and OpenSSL locks the caches inside it. Only `CertificateBuilder` changes one,
+    /// before anything else refers to it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { X509_free(pointer) }
 
-    /// All certificates in a text, in its order; `what` names the text in errors.
+    /// All certificates in a text, in their order; `what` names the text in errors.
     static func all(in text: [UInt8], what: String) throws(TLSError) -> [Certificate] {
         let blocks = try PEM(text, what: what).blocks.filter(\.isCertificate)
         guard !blocks.isEmpty else {

@@ -1,8 +1,8 @@
 import CarillonCOpenSSL
 import CarillonPOSIX
 
-/// An authority of our own, for the simulator, the demonstration and tests. Only clients that are given its root trust
-/// the certificates that it issues.
+/// A private authority for the simulator, the demonstration and tests. Only clients that are given its root trust the certificates
+/// that it issues.
 package struct CertificateAuthority: Sendable {
     private let certificate: Certificate
     private let key: Key
@@ -10,7 +10,7 @@ package struct CertificateAuthority: Sendable {
     /// The root.
     package var pem: String { certificate.pem }
 
-    /// The root and its private key, to be kept and read by `init(keptAs:)`.
+    /// The root and its private key, to be stored and read back by `init(keptAs:)`.
     package var secretPEM: String { certificate.pem + key.privatePEM }
 
     package init(keptAs text: [UInt8]) throws(TLSError) {
@@ -36,8 +36,8 @@ package struct CertificateAuthority: Sendable {
         certificate = try builder.signed(by: nil, key)
     }
 
-    /// A certificate with a new key. With topics it is like one of Apple's push certificates: the first topic is the
-    /// subject's user id, and all are in Apple's extension. Times are seconds since 1970, and may lie in the past.
+    /// Issues a certificate with a new key. With topics it resembles Apple's push certificates: the first topic is the subject's
+    /// user ID, and Apple's extension lists them all. Times are seconds since 1970 and may be in the past.
     package func issue(
         commonName: String,
         subjectAlternativeNames: [String] = [],

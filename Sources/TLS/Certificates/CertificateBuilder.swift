@@ -7,9 +7,9 @@ struct CertificateBuilder {
     init(publicKey: Key) throws(TLSError) {
         guard let pointer = X509_new() else { preconditionFailure("out of memory") }
         certificate = Certificate(owning: pointer)
-        X509_set_version(pointer, 2)  // stands for version 3
+        X509_set_version(pointer, 2)  // means version 3
         X509_set_pubkey(pointer, publicKey.pointer)
-        // Sixteen random bytes, as a positive number, so that no two certificates of an authority share one.
+        // Sixteen random bytes, as a positive number, so that no two certificates of an authority share a serial number.
         var number = SystemRandom.bytes(16)
         number[0] = number[0] & 0x7F | 0x40
         let big = BN_bin2bn(number, CInt(number.count), nil)
@@ -71,7 +71,7 @@ struct CertificateBuilder {
         add("2.5.29.17", DER.element(DER.sequence, general))
     }
 
-    /// Signed by the issuer; without one, self-signed.
+    /// The certificate, signed by the issuer, or self-signed if there is none.
     func signed(by issuer: Certificate?, _ key: Key) throws(TLSError) -> Certificate {
         let issuer = issuer ?? certificate
         X509_set_issuer_name(certificate.pointer, X509_get_subject_name(issuer.pointer))

@@ -22,9 +22,9 @@ package struct CertificateFacts: Sendable, Equatable {
     package let notAfter: Int64
     /// SHA-256 of the certificate, 64 hexadecimal digits.
     package let fingerprint: String
-    /// The topics that it may push to: the subject's user id first, then those of Apple's extension.
+    /// The topics that it may push to: the subject's user ID first, then those of Apple's extension.
     package let topics: [String]
-    /// Empty where the certificate names none.
+    /// Empty if the certificate names none.
     package let environments: Environments
     /// Whether its issuer is named Apple Inc.; the signature is not checked.
     package let isApple: Bool
@@ -61,7 +61,7 @@ package struct CertificateFacts: Sendable, Equatable {
 
     private static func text(of name: OpaquePointer?) -> String {
         guard let name else { return "" }
-        // Readable UTF-8, special characters escaped as in RFC 2253.
+        // Readable UTF-8, with special characters escaped as in RFC 2253.
         let flags = COpenSSL_XN_FLAG_RFC2253 & ~UInt(ASN1_STRFLGS_ESC_MSB)
         return MemoryBIO.text { X509_NAME_print_ex($0, name, 0, flags) }
     }

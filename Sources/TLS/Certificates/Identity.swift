@@ -1,17 +1,17 @@
 import CarillonCOpenSSL
 
-/// What this side authenticates itself with: a certificate, the chain above it and its private key, held by OpenSSL.
+/// The certificate with which this side authenticates itself, its chain and its private key, held by OpenSSL.
 package struct Identity: Sendable {
     let certificate: Certificate
     let chain: [Certificate]
     let key: Key
 
     package let leaf: CertificateFacts
-    /// SHA-256 over the leaf, its key and the chain: two identities with one digest are interchangeable.
+    /// SHA-256 of the leaf, its key and the chain: identities with equal digests are interchangeable.
     package let digest: [UInt8]
 
-    /// From PEM. The key is in `privateKey`, or else in the same text as the certificate. The leaf is the certificate that
-    /// the key belongs to, at any place among the others.
+    /// Reads PEM. The key is in `privateKey`, or else in the same text as the certificate. The leaf is the certificate that the key
+    /// belongs to, wherever it stands among the others.
     package init(certificate text: [UInt8], privateKey: [UInt8]? = nil, passphrase: [UInt8]? = nil) throws(TLSError) {
         var certificates = try Certificate.all(in: text, what: "the certificate text")
         let key: Key
@@ -38,7 +38,7 @@ package struct Identity: Sendable {
         leaf = CertificateFacts(certificate)
         let identity = ([certificate] + chain).flatMap(\.der) + key.publicDER
         digest = Digest.sha256(identity.span.bytes)
-        // What OpenSSL would refuse at each connection is reported once, here.
+        // Report once, here, what OpenSSL would otherwise reject at every connection.
         try TLSContext.check(self)
     }
 

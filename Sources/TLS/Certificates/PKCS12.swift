@@ -1,7 +1,7 @@
 import CarillonCOpenSSL
 import CarillonIO
 
-/// Files as Keychain and other programs export them: certificate, chain and key under one passphrase. They are opened
+/// PKCS#12 files, as exported by Keychain and other programs: certificate, chain and key under one passphrase. They are opened
 /// once, at import, and kept as PEM.
 package enum PKCS12 {
     /// The certificate with its chain, and the decrypted key.
@@ -77,8 +77,8 @@ package enum PKCS12 {
         return TLSError(.malformedCertificate, "the PKCS#12 file cannot be opened (\(errors.text)): export it again")
     }
 
-    /// Loaded once in a process, and only for a file that needs them. OpenSSL loads its default provider by itself only
-    /// while no other is loaded explicitly.
+    /// Providers with old algorithms, loaded once per process and only for a file that needs them. The default provider is among
+    /// them, because OpenSSL loads it implicitly only while no other provider is loaded explicitly.
     private static let oldAlgorithms = Guarded<[OpaquePointer]>([])
 
     private static func loadOldAlgorithms() throws(TLSError) {

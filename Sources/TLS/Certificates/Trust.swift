@@ -7,8 +7,8 @@ package enum Trust: Hashable, Sendable {
     /// The certificates in this PEM text, and no others.
     case pem(String)
 
-    /// Shared by all contexts, since it may hold more than a hundred authorities. Safe, because nothing is set in it after
-    /// it is made, and OpenSSL locks a store when handshakes look authorities up in it.
+    /// Shared by all contexts, because it may contain more than a hundred authorities. Safe, because nothing changes its settings
+    /// after creation, and OpenSSL locks a store when handshakes look up authorities in it.
     private nonisolated(unsafe) static let systemStore: OpaquePointer = {
         guard let store = X509_STORE_new() else { preconditionFailure("out of memory") }
         X509_STORE_set_default_paths(store)
@@ -24,7 +24,7 @@ package enum Trust: Hashable, Sendable {
             let roots = try Certificate.all(in: Array(text.utf8), what: "the trust root")
             let store = SSL_CTX_get_cert_store(context)
             for root in roots { X509_STORE_add_cert(store, root.pointer) }
-            // A root that is given is trusted as it is, even if another authority has issued it.
+            // A given root is trusted as is, even if another authority issued it.
             X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         }
     }

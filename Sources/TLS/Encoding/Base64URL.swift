@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// Base 64 in the alphabet of URLs, without padding (RFC 4648, section 5), as JSON Web Tokens use it.
+/// Base 64 with the URL alphabet and without padding (RFC 4648, section 5), as JSON Web Tokens use it.
 package enum Base64URL {
     private static let padding = UInt8(ascii: "=")
     /// The two characters of ordinary base 64 that URLs replace.
@@ -13,7 +13,7 @@ package enum Base64URL {
         return String(decoding: text[..<count].filter { $0 != padding }.map { replaced[$0] ?? $0 }, as: UTF8.self)
     }
 
-    /// Nil for anything that `encode` cannot have written.
+    /// Decodes the text; nil if `encode` cannot have written it.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let missing = (4 - text.count % 4) % 4
         let padded = text.map { restored[$0] ?? $0 } + Array(repeating: padding, count: missing)

@@ -1,5 +1,4 @@
-/// The tagged values of DER, as far as this module reads and writes them itself. Malformed input ends the reading; nothing
-/// is read out of bounds.
+/// The part of DER that this module reads and writes itself. Malformed input ends the reading; nothing is read out of bounds.
 enum DER {
     struct Element: Equatable {
         let tag: UInt8
@@ -12,7 +11,7 @@ enum DER {
     static let utf8String: UInt8 = 0x0C
     static let sequence: UInt8 = 0x30
 
-    /// The values that follow each other in the bytes.
+    /// The consecutive values in the bytes.
     static func elements(of bytes: ArraySlice<UInt8>) -> [Element] {
         var rest = bytes
         var elements: [Element] = []

@@ -1,12 +1,11 @@
 /// Certificates and keys in text: blocks between `-----BEGIN X-----` and `-----END X-----` (RFC 7468).
 ///
-/// The text may come from a row that any user could write, so the time to read it is linear in its length, whatever it
-/// contains.
+/// The text may come from a row that any user can write, so reading it takes time linear in its length, whatever it contains.
 package struct PEM {
     package struct Block {
         /// As in "CERTIFICATE".
         package let label: String
-        /// Its place in the text, both lines included.
+        /// Its range in the text, including both lines.
         package let range: Range<Int>
 
         var isCertificate: Bool { ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"].contains(label) }
@@ -20,7 +19,7 @@ package struct PEM {
 
     package let blocks: [Block]
 
-    /// Reads a text of limited length; `what` names it in errors.
+    /// Reads a text of at most `limit` bytes; `what` names it in errors.
     init(_ text: [UInt8], what: String) throws(TLSError) {
         guard text.count <= Self.limit else {
             throw TLSError(
@@ -46,7 +45,7 @@ package struct PEM {
         var blocks: [Block] = []
         var position = 0
         for begin in begins where begin.start >= position {
-            // The closing line may use the dashes that end the opening one.
+            // The closing line may share the dashes that end the opening line.
             guard let place = ends.index(forKey: begin.label),
                 let end = ends.values[place].first(from: begin.label.endIndex)
             else { continue }
@@ -56,7 +55,7 @@ package struct PEM {
         self.blocks = blocks
     }
 
-    /// The closing lines of one label, in order. They are looked for from places that only grow, so none is passed twice.
+    /// The closing lines of one label, in order. Searches start at ever-later positions, so no line is passed twice.
     private struct Ends {
         var starts: [Int] = []
         private var passed = 0

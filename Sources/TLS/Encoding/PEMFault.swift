@@ -7,7 +7,7 @@ enum PEMFault: String, CustomStringConvertible {
     case hasNoBreaks = "the lines of its beginning and its end must stand alone, without blanks before them"
     case isAltered = "it may have been cut or altered"
 
-    /// What a text may be in which there is no key.
+    /// What a text without a key may be.
     init(withoutBlock text: [UInt8]) {
         let words = String(decoding: text.prefix(4096), as: UTF8.self)
         if words.contains("-----BEGIN"), words.contains("PRIVATE KEY") {

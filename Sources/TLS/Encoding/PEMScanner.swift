@@ -1,14 +1,14 @@
-/// Finds the lines that open and close blocks of PEM. Each byte of the text is looked at a bounded number of times.
+/// Finds the lines that open and close PEM blocks. Each byte of the text is examined a bounded number of times.
 struct PEMScanner {
     struct Line {
         let opens: Bool
-        /// Where its first dash is.
+        /// The position of its first dash.
         let start: Int
-        /// What is between the word and the dashes, with its place in the text.
+        /// The text between BEGIN or END and the dashes, as a slice of the whole.
         let label: ArraySlice<UInt8>
     }
 
-    /// Labels have fewer bytes than this; RFC 7468 has none above thirty.
+    /// Labels are shorter than this, in bytes; the longest in RFC 7468 has fewer than thirty.
     private static let labelLimit = 64
 
     private static let dashes = Array("-----".utf8)
@@ -17,7 +17,7 @@ struct PEMScanner {
 
     private var position = 0
 
-    /// How many bytes a closing line of that label has.
+    /// The length in bytes of a closing line with this label.
     static func closingCount(of label: ArraySlice<UInt8>) -> Int {
         dashes.count + end.count + label.count + dashes.count
     }
@@ -37,7 +37,7 @@ struct PEMScanner {
         return nil
     }
 
-    /// Where the label that starts there ends.
+    /// The end of the label that starts at `start`.
     private static func dashes(from start: Int, in text: [UInt8]) -> Int? {
         (start..<start + labelLimit).first { has(dashes, at: $0, in: text) }
     }

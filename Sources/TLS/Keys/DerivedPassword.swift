@@ -1,8 +1,8 @@
 import CarillonCOpenSSL
 
-/// What is kept of a password to recognize it: a key derived from it by scrypt (RFC 7914), with a salt of its own.
+/// A stored form of a password that can only be compared: a key derived from it by scrypt (RFC 7914) with its own salt.
 package struct DerivedPassword: Sendable {
-    /// 16 MB and some 50 milliseconds for each guess.
+    /// Each guess costs 16 MB and about 50 milliseconds.
     private static let (cost, blockSize, parallelism) = (1 << 14 as UInt64, 8 as UInt64, 1 as UInt64)
     private static let memoryLimit = 64 << 20 as UInt64
 

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// An ECDSA signature in its two forms: DER, which is OpenSSL's, and that of JSON Web Tokens, two numbers of 32 bytes.
+/// Converts ECDSA signatures between OpenSSL's form, DER, and that of JSON Web Tokens, two numbers of 32 bytes each.
 package enum ES256 {
     package static func raw(der: [UInt8]) -> [UInt8]? {
         let signature = der.withUnsafeBufferPointer { bytes in

@@ -1,7 +1,7 @@
 import CarillonCOpenSSL
 
 extension Key {
-    /// What the passphrase callback is given, and whether it was called.
+    /// The passphrase callback's argument, and whether it was called.
     private struct Asked {
         var passphrase: UnsafeRawBufferPointer?
         var wasAsked = false
@@ -46,8 +46,8 @@ extension Key {
         }
     }
 
-    /// The decoded content of a block. Nil where a header says that the content itself is encrypted, which would hide what
-    /// has to be checked.
+    /// The decoded content of a block. Nil if a header says that the content itself is encrypted, because that hides the parameters
+    /// to check.
     private static func contents(of bio: OpaquePointer) -> [UInt8]? {
         var name: UnsafeMutablePointer<CChar>?
         var header: UnsafeMutablePointer<CChar>?
@@ -82,8 +82,8 @@ extension Key {
         }
     }
 
-    /// OpenSSL asks for a passphrase once it has read the block and its structure, so a later failure means that the
-    /// passphrase is wrong: that gives garbage, which fails in many ways. Only an impossible length proves damage.
+    /// OpenSSL asks for a passphrase only after it has read the block and its structure, so a later failure usually means a wrong
+    /// passphrase: decryption yields garbage, which fails in many ways. Only an impossible length proves damage.
     private static func refusal(_ errors: OpenSSLErrors, hasPassphrase: Bool, what: String) -> TLSError {
         guard hasPassphrase else {
             return TLSError(

@@ -2,8 +2,8 @@ import CarillonCOpenSSL
 
 /// A private or public key, held by OpenSSL, which wipes it when it is freed.
 final class Key: Sendable {
-    /// Safe, because nothing changes the key after `init`, and OpenSSL lets any thread use such an `EVP_PKEY`: it locks
-    /// what it caches in it.
+    /// Safe, because nothing changes the key after `init`. Any thread may use such an `EVP_PKEY`: OpenSSL locks the caches inside
+    /// it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
@@ -32,7 +32,7 @@ final class Key: Sendable {
         return "\(kind) key of \(EVP_PKEY_get_bits(pointer)) bits"
     }
 
-    /// The public half, as certificates carry it.
+    /// The public half, encoded as in certificates.
     var publicDER: [UInt8] { OpenSSLBytes.allocated { i2d_PUBKEY(pointer, $0) } ?? [] }
 
     /// The private half, unencrypted.

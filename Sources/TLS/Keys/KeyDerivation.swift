@@ -1,11 +1,11 @@
-/// The cost of decrypting a private key, as stated in its header, which comes from the author of the text.
+/// The cost of decrypting a private key, as stated in its header. The author of the text chooses it.
 ///
-/// OpenSSL does all of it, for hours if need be, on the thread that loads the credential. A key whose header cannot be read
-/// here is therefore not given to OpenSSL.
+/// OpenSSL would spend whatever the header demands, even hours, on the thread that loads the credential. A key whose header cannot
+/// be read here is therefore not passed to OpenSSL.
 struct KeyDerivation {
-    /// Rounds of PBKDF2, and of its predecessors: several times what is recommended, and about half a second.
+    /// Rounds of PBKDF2 or its predecessors: several times the recommended number, about half a second.
     static let roundsLimit = 2_000_000
-    /// Blocks that scrypt mixes: sixteen times OpenSSL's default.
+    /// Blocks that scrypt mixes: sixteen times OpenSSL's default number.
     static let blocksLimit = 1 << 21
 
     private static let passwordEncryption2: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0D]
@@ -18,7 +18,7 @@ struct KeyDerivation {
 
     var isAffordable: Bool { count <= limit }
 
-    /// Of an EncryptedPrivateKeyInfo (RFC 5958) in DER; nil if the bytes are something else.
+    /// Reads an EncryptedPrivateKeyInfo (RFC 5958) in DER; nil if the bytes are something else.
     init?(ofKey bytes: [UInt8]) {
         let outer = DER.elements(of: bytes[...])
         guard outer.count == 1, let parts = Self.sequence(outer[0]), parts.count == 2,
@@ -37,13 +37,13 @@ struct KeyDerivation {
         }
     }
 
-    /// Salt and count come first, in PBKDF2 and its predecessors.
+    /// In PBKDF2 and its predecessors, the salt and the count come first.
     private init?(rounds parameters: [DER.Element]) {
         guard parameters.count >= 2, let rounds = Self.number(parameters[1]) else { return nil }
         (unit, count, limit) = ("rounds of key derivation", rounds, Self.roundsLimit)
     }
 
-    /// Salt, N, r and p (RFC 7914).
+    /// The parameters are salt, N, r and p (RFC 7914).
     private init?(blocks parameters: [DER.Element]) {
         guard parameters.count >= 4 else { return nil }
         var count = 1
@@ -66,7 +66,7 @@ struct KeyDerivation {
         return (Array(parts[0].content), parameters)
     }
 
-    /// A number that is not negative, clamped to the largest `Int`.
+    /// A non-negative number, clamped to the largest `Int`.
     private static func number(_ element: DER.Element) -> Int? {
         guard element.tag == DER.integer, let first = element.content.first, first < 0x80 else { return nil }
         let digits = element.content.drop { $0 == 0 }

@@ -1,12 +1,12 @@
 import CarillonCOpenSSL
 
-/// Finds the public keys that an ES256 signature may come from.
+/// Finds the public keys that may have made an ES256 signature.
 ///
-/// A signature over P-256 fits two keys as a rule, so it proves nothing by itself. A second one made with the same key
-/// fits only one of them.
+/// A P-256 signature usually fits two keys, so one signature does not identify the key. A second signature by the same key fits
+/// only one of them.
 package enum P256Recovery {
-    /// Uncompressed points (65 bytes each) of all keys under which `signature` (r and s, 32 bytes each) is valid for a
-    /// message of this SHA-256 digest; empty where there is no such key.
+    /// Uncompressed points (65 bytes each) of all keys under which `signature` (r and s, 32 bytes each) is valid for a message with
+    /// this SHA-256 digest; empty if there is no such key.
     package static func publicKeys(signature: [UInt8], digest: [UInt8]) -> [[UInt8]] {
         guard signature.count == 64, digest.count == 32,
             let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)

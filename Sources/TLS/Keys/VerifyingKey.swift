@@ -5,7 +5,7 @@ package struct VerifyingKey: Sendable {
 
     init(_ key: Key) { self.key = key }
 
-    /// From PEM: a public key, or a private one, whose public half this is.
+    /// Reads PEM: a public key, or a private key, of which only the public half is kept.
     package init(pem: String) throws(TLSError) {
         var text = Array(pem.utf8)
         defer { text.wipe() }
@@ -25,7 +25,7 @@ package struct VerifyingKey: Sendable {
 
     /// From an uncompressed point on the curve: 4, x and y, in 65 bytes.
     package init(point: [UInt8]) throws(TLSError) {
-        // The fixed DER header of a public key on P-256, which the point completes.
+        // The fixed DER header of a P-256 public key; the point follows it.
         let prefix: [UInt8] = [
             0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
             0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -46,7 +46,7 @@ package struct VerifyingKey: Sendable {
 
     package var pem: String { MemoryBIO.text { PEM_write_bio_PUBKEY($0, key.pointer) } }
 
-    /// Whether the signature, r and s in 64 bytes, is one of these bytes by this key.
+    /// Whether this key made the signature (r and s, in 64 bytes) over these bytes.
     package func isValid(signature: [UInt8], for bytes: [UInt8]) -> Bool {
         guard let der = ES256.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
         defer {

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// SHA-256 of bytes that come in pieces, or at once.
+/// SHA-256 of bytes given in pieces or all at once.
 package final class Digest {
     private let context: OpaquePointer
 
@@ -29,7 +29,7 @@ package final class Digest {
         return digest.finish()
     }
 
-    /// Whether secrets are the same. The time that it takes says nothing about where they differ.
+    /// Whether two secrets are equal, compared in constant time.
     package static func areSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
     }

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// OpenSSL's view of memory as a file: over bytes of ours to read from, or growing to write into.
+/// OpenSSL's memory BIOs: over our bytes, for reading, or growing, for writing.
 enum MemoryBIO {
     /// Reads from the bytes themselves, without a copy.
     static func reading<R>(_ bytes: ArraySlice<UInt8>, _ body: (OpaquePointer) -> R) -> R {
@@ -12,7 +12,7 @@ enum MemoryBIO {
         }
     }
 
-    /// What the body writes. The memory may hold a private key, so it is wiped afterwards.
+    /// The text that the body writes. The memory may contain a private key, so it is wiped afterwards.
     static func text<R>(_ body: (OpaquePointer) -> R) -> String {
         guard let bio = BIO_new(BIO_s_secmem()) else { preconditionFailure("out of memory") }
         defer { BIO_free(bio) }

@@ -1,8 +1,8 @@
 import CarillonCOpenSSL
 
-/// What OpenSSL encodes and the way it hands it out: in memory of its own, or in an `ASN1_STRING`.
+/// Copies bytes that OpenSSL returns in memory that it has allocated, or in an `ASN1_STRING`.
 enum OpenSSLBytes {
-    /// Calls one of the functions that allocate their result (`i2d_…`), and frees that. Nil: it failed.
+    /// Calls a function that allocates its result (`i2d_…`), and frees the result. Nil if the call fails.
     static func allocated(by encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> CInt) -> [UInt8]? {
         var start: UnsafeMutablePointer<UInt8>?
         let count = encode(&start)

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// What OpenSSL left in this thread's error queue, taken out at once after the call that failed.
+/// The contents of this thread's OpenSSL error queue, taken right after the failed call.
 struct OpenSSLErrors: Error {
     struct Entry {
         let library: CInt
@@ -24,7 +24,8 @@ struct OpenSSLErrors: Error {
         entries.contains { $0.library == library && $0.reason == reason }
     }
 
-    /// OpenSSL 3 has old algorithms, such as RC2 of 40 bits, which Keychain still writes, only in its legacy provider.
+    /// Whether an old algorithm was needed, such as 40-bit RC2, which Keychain still writes. OpenSSL 3 has these only in its legacy
+    /// provider.
     var isOldAlgorithm: Bool {
         contains(library: ERR_LIB_EVP, reason: CInt(ERR_R_UNSUPPORTED))
             || contains(library: ERR_LIB_EVP, reason: EVP_R_UNSUPPORTED_ALGORITHM)

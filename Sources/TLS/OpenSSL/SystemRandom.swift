@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 
-/// The system's source of randomness, by way of OpenSSL's generator.
+/// The system's randomness, through OpenSSL's generator.
 package enum SystemRandom {
     package static func bytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)

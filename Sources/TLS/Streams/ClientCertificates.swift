@@ -1,10 +1,11 @@
 import CarillonCOpenSSL
 
-/// What a server asks of its clients.
+/// Whether a server asks its clients for certificates.
 package enum ClientCertificates: Hashable, Sendable {
     /// It asks for no certificate.
     case ignored
-    /// It asks; a client may have none. An expired one is refused, and with an authority (PEM), any that it did not issue.
+    /// It asks, but a client may have none. Expired certificates are refused and, if an authority (PEM) is given, so are
+    /// certificates that it did not issue.
     case requested(authority: String? = nil)
     /// The same, but a client without a certificate is refused.
     case required(authority: String? = nil)

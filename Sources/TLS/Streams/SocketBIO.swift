@@ -2,18 +2,18 @@ import CarillonCOpenSSL
 import CarillonIO
 import CarillonPOSIX
 
-/// OpenSSL's own socket BIO, except that writing raises no `SIGPIPE`: a peer that has gone must not end the program that
-/// this library is part of, whichever thread it is called on.
+/// OpenSSL's own socket BIO, except that writing raises no `SIGPIPE`: a closed connection must not end the program that uses this
+/// library, whichever thread calls it.
 enum SocketBIO {
-    /// The descriptor stays the caller's; the result is the caller's too.
+    /// The caller keeps the descriptor and owns the result.
     static func make(over descriptor: CInt) -> OpaquePointer? {
         guard let bio = BIO_new(method) else { return nil }
         BIO_int_ctrl(bio, BIO_C_SET_FD, Int(BIO_NOCLOSE), descriptor)
         return bio
     }
 
-    /// Safe, because it is made once, behind Swift's lock for static values, and only read afterwards. Nothing may set a
-    /// function in it later.
+    /// Safe, because it is created once, under Swift's lock for static values, and only read afterwards. Nothing may set a function
+    /// in it later.
     private nonisolated(unsafe) static let method: OpaquePointer = {
         let socket = BIO_s_socket()
         guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "socket")

@@ -1,21 +1,21 @@
 import CarillonCOpenSSL
 
-/// What the connections of a credential share: certificate, trust, protocols. TLS 1.2 or later, without renegotiation,
-/// compression and session resumption, since connections live long.
+/// The settings that the connections of a credential share: certificate, trust and protocols. TLS 1.2 or later, without
+/// renegotiation, compression or session resumption, because connections are long-lived.
 package final class TLSContext: Sendable {
-    /// Safe, because nothing is set in it after `client` or `server` has returned it, and OpenSSL locks what making streams
-    /// changes in it.
+    /// Safe, because its settings do not change after `client` or `server` has returned it, and OpenSSL locks what creating streams
+    /// changes.
     nonisolated(unsafe) let pointer: OpaquePointer
-    /// The application protocols, in order of preference; empty: none is negotiated.
+    /// The application protocols, in order of preference; if empty, none is negotiated.
     package let alpn: [String]
     let isServer: Bool
     let hasIdentity: Bool
     /// Whether a handshake without a common application protocol fails.
     let requiresProtocol: Bool
-    /// The protocols as TLS encodes them: each after its length.
+    /// The protocols as TLS encodes them, each preceded by its length.
     private let alpnBytes: [UInt8]
 
-    /// - Parameter requiresProtocol: Whether servers are refused that agree on none of the protocols.
+    /// - Parameter requiresProtocol: Whether to reject servers that agree on none of the protocols.
     package static func client(
         identity: Identity? = nil,
         trust: Trust = .system,
@@ -33,7 +33,7 @@ package final class TLSContext: Sendable {
         return context
     }
 
-    /// - Parameter requiresProtocol: Whether clients are refused that offer none of the protocols, or none at all.
+    /// - Parameter requiresProtocol: Whether to reject clients that offer none of these protocols, or no protocol at all.
     package static func server(
         identity: Identity,
         clients: ClientCertificates = .ignored,
@@ -49,7 +49,7 @@ package final class TLSContext: Sendable {
                 let context = Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue()
                 let ours = context.alpnBytes
                 guard !ours.isEmpty else { return SSL_TLSEXT_ERR_NOACK }
-                // The result points into the first list, the client's, which outlives the call.
+                // The result points into the client's list, which outlives the call.
                 var pointer: UnsafeMutablePointer<UInt8>?
                 let count = UInt32(ours.count)
                 guard
@@ -61,7 +61,7 @@ package final class TLSContext: Sendable {
                 chosen.pointee = UnsafePointer(pointer)
                 return SSL_TLSEXT_ERR_OK
             },
-            // Called only in the handshake of a stream, which keeps its context.
+            // Called only during the handshake of a stream, which keeps its context alive.
             Unmanaged.passUnretained(context).toOpaque()
         )
         return context
@@ -89,12 +89,12 @@ package final class TLSContext: Sendable {
         SSL_CTX_set_options(pointer, options | (isServer ? COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE : 0))
         SSL_CTX_set_num_tickets(pointer, 0)
         COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
-        // An array may move between two attempts to write it. Releasing the buffers of an idle connection halves its
-        // memory (31 KB to 16 KB) at the cost of a tenth of a microsecond a record.
+        // An array may move between two attempts to write it. Releasing the buffers of an idle connection halves its memory (31 KB
+        // to 16 KB) at the cost of 0.1 microseconds per record.
         let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
         COpenSSL_SSL_CTX_set_mode(pointer, Int(mode))
-        // Reads several records with one system call, instead of two calls a record: 2.8 instead of 4.4 microseconds to
-        // write and read a small record.
+        // Reads several records with one system call instead of two calls per record: writing and reading a small record takes 2.8
+        // instead of 4.4 microseconds.
         COpenSSL_SSL_CTX_set_read_ahead(pointer, 1)
         if let identity { try use(identity) }
     }
@@ -140,8 +140,8 @@ package final class TLSContext: Sendable {
             SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
         }
         guard let authority else {
-            // Any certificate: the server judges it itself. Only expiry is checked here, so that the client gets the alert
-            // for it.
+            // Accept any certificate: the server checks it itself. Only expiry is checked here, so that the client gets the right
+            // alert.
             SSL_CTX_set_cert_verify_callback(
                 pointer,
                 { verification, _ in

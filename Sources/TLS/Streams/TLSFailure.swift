@@ -1,7 +1,7 @@
 import CarillonCOpenSSL
 import CarillonIO
 
-/// What OpenSSL reports about a failure, and the error that this amounts to.
+/// Translates a failure that OpenSSL reports into a `TLSError`.
 struct TLSFailure {
     enum Phase: String {
         case handshake = "the TLS handshake"
@@ -12,9 +12,9 @@ struct TLSFailure {
     let phase: Phase
     let peer: String
     let isServer: Bool
-    /// This side has a certificate, which the peer was shown if it asked.
+    /// Whether this side has a certificate, which it shows if the peer asks.
     let showsCertificate: Bool
-    /// The system call failed, not TLS.
+    /// Whether the system call failed rather than TLS.
     let isSystem: Bool
     let errno: CInt
     let errors: OpenSSLErrors
@@ -94,8 +94,8 @@ struct TLSFailure {
         )
     }
 
-    /// A server sends handshake_failure if it wants another certificate, and also if there is no common cipher. If it was
-    /// shown a certificate, it means that one as a rule; otherwise it may mean anything.
+    /// A server sends handshake_failure if it wants another certificate, but also if there is no common cipher. If it was shown a
+    /// certificate, that is usually the reason; otherwise the reason is unknown.
     private func meaning(of alert: CInt) -> (advice: String?, isAboutCertificate: Bool) {
         let wantsOne = "it wants a certificate and was shown none"
         let isUnaccepted = "it does not accept the certificate that it was shown"

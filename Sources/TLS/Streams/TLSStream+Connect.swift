@@ -1,7 +1,7 @@
 package import CarillonIO
 
 extension TLSStream {
-    /// Connects over TCP and does the handshake, each within its time limit, waiting on the loop.
+    /// Connects over TCP and performs the handshake, each within its time limit, waiting on the loop.
     package static func connect(
         host: String,
         port: UInt16,
@@ -21,7 +21,7 @@ extension TLSStream {
         return stream
     }
 
-    /// Accepts a connection: the server's side of the handshake, waiting on the loop.
+    /// Performs the server's side of the handshake on an accepted connection, waiting on the loop.
     package static func accept(
         _ socket: consuming Socket,
         context: TLSContext,

@@ -2,13 +2,13 @@ import CarillonCOpenSSL
 package import CarillonIO
 import CarillonPOSIX
 
-/// A TLS connection over a socket that it owns. It never waits: it returns what the descriptor must be ready for.
+/// A TLS connection over a socket that it owns. It never waits; its methods return what the descriptor must be ready for.
 ///
-/// It reads ahead from the kernel, so read until `wantsRead` before waiting for the descriptor, which does not become
-/// readable again for bytes that are buffered here.
+/// It reads ahead from the kernel. Read until `wantsRead` before waiting for the descriptor, which does not become readable for
+/// bytes that are already buffered here.
 ///
-/// `@unchecked`, because an `SSL` belongs to no thread and this struct is its only owner. Every method that changes it is
-/// `mutating` and so has it exclusively; the others only read what the handshake has fixed.
+/// `@unchecked`, because an `SSL` is not tied to a thread and this struct is its only owner. Every method that changes it is
+/// `mutating` and so has exclusive access; the others only read what the handshake has fixed.
 package struct TLSStream: ~Copyable, @unchecked Sendable {
     private let ssl: OpaquePointer
     private let context: TLSContext
@@ -36,7 +36,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
 
     package var descriptor: CInt { socket.descriptor }
 
-    /// How many bytes that were written, as TLS wrote them, the peer's host has not acknowledged.
+    /// How many written bytes, counted as encrypted, the peer's host has not acknowledged.
     package var unacknowledged: Int { socket.unacknowledged }
 
     /// The application protocol that was negotiated.
@@ -55,7 +55,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         SSL_get1_peer_certificate(ssl).map { CertificateFacts(Certificate(owning: $0)) }
     }
 
-    /// Takes the handshake as far as possible without waiting. Nil: it is complete; else what to wait for.
+    /// Continues the handshake as far as possible without waiting. Returns what to wait for; nil if the handshake is complete.
     package mutating func handshake() throws(TLSError) -> Interest? {
         ERR_clear_error()
         errno = 0
@@ -72,7 +72,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         return nil
     }
 
-    /// Reads into the front of the array, which keeps its size. An end without a close_notify throws `truncated`.
+    /// Reads into the front of the array, which keeps its size. Throws `truncated` if the stream ends without a close_notify.
     package mutating func read(into bytes: inout [UInt8]) throws(TLSError) -> ReadResult {
         ERR_clear_error()
         errno = 0
@@ -115,7 +115,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         guard let ssl = SSL_new(context.pointer), let bio = SocketBIO.make(over: descriptor) else {
             preconditionFailure("out of memory")
         }
-        SSL_set_bio(ssl, bio, bio)  // takes one reference for both directions
+        SSL_set_bio(ssl, bio, bio)  // one reference serves both directions
         guard let host else {
             SSL_set_accept_state(ssl)
             return ssl
@@ -128,7 +128,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         return ssl
     }
 
-    /// Has the certificate checked for this name or address, and sends the name to the server (SNI).
+    /// Requires a certificate for this name or address, and sends the name to the server (SNI).
     private static func expect(_ host: String, from ssl: OpaquePointer) -> Bool {
         defer { ERR_clear_error() }
         var name = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host[...]
