@@ -1,9 +1,9 @@
 /// What happened in a client session. Every submitted tag ends in exactly one ``answered`` or ``ended``.
 package enum ClientEvent: Sendable {
-    /// The peer's settings came or changed: see ``ClientSession/freeStreams``.
+    /// The peer's settings arrived or changed: see ``ClientSession/freeStreams``.
     case settingsChanged
     case settingsAcknowledged
-    /// A request that had to wait for a window, or for the socket, was drained to its end only now.
+    /// A request that had to wait for a window or the socket has now been drained to its end.
     case written(tag: UInt32)
     /// A final answer. Its bytes stay readable until the next ``ClientSession/feed(_:)``.
     case answered(tag: UInt32, Response)

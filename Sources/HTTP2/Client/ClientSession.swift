@@ -1,10 +1,10 @@
 import CarillonCNGHTTP2
 import CarillonIO
 
-/// The client's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
-/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+/// The client's side of an HTTP/2 connection, without I/O: received bytes are fed to it, bytes to send are drained from it, and
+/// results are read as events. It has no clock and no socket, and belongs to one thread.
 ///
-/// The order of things after the socket was read:
+/// The calls to make after reading from the socket, in order:
 ///
 /// ```swift
 /// try session.feed(bytes)                    // throws once, if the session can no longer be used
@@ -13,8 +13,8 @@ import CarillonIO
 /// if session.isFinished { session.end() }  // and read the last events, then close the socket
 /// ```
 ///
-/// Every submitted tag ends in exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``, provided that
-/// the session is ended. Check ``isFinished`` after each feed and drain.
+/// Every submitted tag gets exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``, provided that the
+/// session is ended. Check ``isFinished`` after each feed and drain.
 package final class ClientSession {
     private let owned: OwnedEngine<ClientStreams>
     private var engine: OpaquePointer { owned.session }
@@ -33,7 +33,8 @@ package final class ClientSession {
 
     // MARK: Requests
 
-    /// Keeps a header block for later requests, until ``release(_:)-(FieldsID)`` and the last of them was written.
+    /// Keeps a header block for later requests, until it has been released with ``release(_:)-(FieldsID)`` and the last of those
+    /// requests written.
     package func addFields(_ block: HeaderBlock) throws(HTTP2Error) -> FieldsID {
         try block.check()
         let key = streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
@@ -41,19 +42,20 @@ package final class ClientSession {
         return FieldsID(key: key)
     }
 
-    /// Keeps a body for later requests, until ``release(_:)-(BodyID)`` and the last of them has sent it.
+    /// Keeps a body for later requests, until it has been released with ``release(_:)-(BodyID)`` and the last of those requests has
+    /// sent it.
     package func addBody(_ bytes: RawSpan) -> BodyID {
         BodyID(key: streams.pointee.shared.allocate(copying: bytes))
     }
 
-    /// No further request uses this block.
+    /// Releases a header block: no further request uses it.
     package func release(_ fields: FieldsID) { streams.pointee.shared.release(fields.key) }
 
-    /// No further request uses this body.
+    /// Releases a body: no further request uses it.
     package func release(_ body: BodyID) { streams.pointee.shared.release(body.key) }
 
-    /// Submits a request: `pathSuffix` follows the block's path, `varying` is the value of its varying field (empty: the
-    /// field is left out). Nothing is sent before ``drain(into:limit:)``. After an error the tag has no event.
+    /// Submits a request. `pathSuffix` is appended to the block's path; `varying` is the value of its varying field, which is left
+    /// out if the value is empty. Nothing is sent before ``drain(into:limit:)``. If this throws, the tag gets no event.
     @discardableResult
     package func submit(
         _ fields: FieldsID,
@@ -92,25 +94,25 @@ package final class ClientSession {
         return Submission(stream: stream, slot: slot)
     }
 
-    /// Cancels a request: its event is queued at once, the next drain has the RST_STREAM. False: the request has ended
-    /// before. Of all drained bytes `bytesWritten` have reached the socket: the peer cannot have acted on a request whose end
-    /// was not among them.
+    /// Cancels a request: its event is queued at once, and the next drain sends the RST_STREAM. Returns false if the request has
+    /// already ended. `bytesWritten` is how many of all drained bytes have reached the socket: the peer cannot have acted on a
+    /// request whose end is not among them.
     @discardableResult
     package func reset(_ submission: Submission, _ code: ErrorCode = .cancel, bytesWritten: UInt64 = .max) -> Bool {
         guard isCurrent(submission),
             streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
         else { return false }
-        // Fails only without memory for the frame; the event stands all the same.
+        // Fails only if there is no memory for the frame; the event is valid either way.
         _ = Engine.reset(engine, submission.stream, code)
         return true
     }
 
-    /// Whether a whole request has reached the socket, which has taken `bytesWritten` of all drained bytes.
+    /// Whether a whole request has reached the socket, which has accepted `bytesWritten` of all drained bytes.
     package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
         !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
     }
 
-    /// How many bytes of a request's body were drained.
+    /// How many bytes of a request's body have been drained.
     package func bodyBytesDrained(of submission: Submission) -> UInt32 {
         isCurrent(submission) ? streams.pointee.slots[Int(submission.slot)].bodySent : 0
     }
@@ -132,11 +134,11 @@ package final class ClientSession {
 
     // MARK: Bytes
 
-    /// Takes bytes that the peer sent. Throws if the session can no longer be used; then drain what is left to send, and end it.
+    /// Processes bytes from the peer. Throws if the session can no longer be used; then drain what is left to send, and end it.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
 
-    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
-    /// or there are no more. Returns how many were appended.
+    /// Appends bytes to send to `output`, frame by frame, until it has at least `limit` bytes or nothing is left to send. Returns
+    /// the number of bytes appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
         try owned.drain(into: &output, limit: limit)
@@ -144,24 +146,24 @@ package final class ClientSession {
 
     // MARK: Events and state
 
-    /// To be called until nil after each feed, drain, reset and end.
+    /// The next event. Call until it returns nil after each feed, drain, reset and end.
     package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
 
-    /// Reads the body of an answer; before the next feed.
+    /// Reads the body of an answer. Must be called before the next feed.
     package func withBody<R>(of answer: Response, _ read: (RawSpan) -> R) -> R {
         read(streams.pointee.pages.span.bytes.extracting(answer.body.range))
     }
 
-    /// Reads a kept field of an answer, empty if it did not come; `index` counts in ``ClientSettings/keptFields``.
+    /// Reads a kept field of an answer, empty if the answer lacks it; `index` is its place in ``ClientSettings/keptFields``.
     package func withField<R>(_ index: Int, of answer: Response, _ read: (RawSpan) -> R) -> R {
         read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].range))
     }
 
-    /// The debug data of the last GOAWAY, cut at the body limit of the settings; Apple's is `{"reason":…}`.
+    /// The debug data of the last GOAWAY, truncated to the settings' body limit; Apple sends `{"reason":…}`.
     package var goAwayDebugData: [UInt8] { streams.pointee.goAwayDebugData }
 
-    /// Ends every open tag. To be called when the session is finished or its socket closed; requests that end after
-    /// `bytesWritten` of all drained bytes are then known not to have been sent in full.
+    /// Ends every open tag. Call this when the session is finished or its socket is closed. `bytesWritten` is how many of all
+    /// drained bytes have reached the socket: requests that end beyond them were not sent in full.
     package func end(bytesWritten: UInt64 = .max) {
         if streams.pointee.failure == nil { streams.pointee.failure = HTTP2Error(.finished, "the session was ended") }
         streams.pointee.end(bytesWritten: bytesWritten)
@@ -170,41 +172,41 @@ package final class ClientSession {
     /// Neither side has anything to send: end it, and close the socket.
     package var isFinished: Bool { owned.isFinished }
 
-    /// There are bytes to drain, as far as is known without trying.
+    /// Whether there seem to be bytes to drain; only draining tells for certain.
     package var wantsToWrite: Bool { owned.wantsToWrite }
 
-    /// One side has sent GOAWAY: no request is accepted any more.
+    /// Whether either side has sent GOAWAY; then no more requests are accepted.
     package var isDraining: Bool { streams.pointee.isDraining }
 
-    /// Why the session is finished, if not by agreement.
+    /// The error that finished the session; nil if it ended normally.
     package var failure: HTTP2Error? { streams.pointee.failure }
 
     /// Requests whose streams still exist.
     package var openStreams: Int { streams.pointee.openCount }
 
-    /// What the peer's settings allow; 0 before they came.
+    /// The number of streams that the peer's settings allow; 0 until they arrive.
     package var peerMaxStreams: Int {
         guard streams.pointee.hasPeerSettings else { return 0 }
         return Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// How many requests may be open at a time; both sides set a limit.
+    /// How many requests may be open at a time: the lower of the two sides' limits.
     package var maxStreams: Int { min(streams.pointee.settings.maxOpenStreams, peerMaxStreams) }
 
     /// How many bytes of bodies the peer accepts on all streams together, beyond those that were drained.
     package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(engine)) }
 
-    /// Bytes of bodies that were submitted and not drained.
+    /// Bytes of submitted bodies that have not been drained.
     package var bodyBytesWaiting: Int { streams.pointee.bodyBytesWaiting }
 
     /// Bytes of bodies drained so far.
     package var bodyBytesDrained: UInt64 { streams.pointee.bodyBytesDrained }
 
-    /// Requests that were submitted and not drained to their end.
+    /// Submitted requests that have not been drained to their end.
     package var unwrittenRequests: Int { streams.pointee.unwrittenCount }
 
-    /// Each request that was submitted before and is drained to its end afterwards gets an event
-    /// ``ClientEvent/written(tag:)``.
+    /// Each request that was submitted before this call and is drained to its end after it gets a ``ClientEvent/written(tag:)``
+    /// event.
     package func turnEnded() { streams.pointee.turnEnded() }
 
     /// How many more requests may be submitted now.
@@ -212,18 +214,18 @@ package final class ClientSession {
         failure != nil || isDraining ? 0 : max(0, maxStreams - openStreams)
     }
 
-    /// All frames received, even those without meaning; to be compared with the number of answers.
+    /// All frames received, even meaningless ones; to be compared with the number of answers.
     package var framesReceived: UInt64 { streams.pointee.frames.count }
 
-    /// To be compared with the number of requests.
+    /// WINDOW_UPDATE frames received; to be compared with the number of requests.
     package var windowUpdatesReceived: UInt64 { streams.pointee.frames.windowUpdates }
 
     // MARK: The connection
 
-    /// The answer is ``ClientEvent/pong(_:)`` with the same value.
+    /// Sends a PING. The answer is ``ClientEvent/pong(_:)`` with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
 
-    /// Sends a GOAWAY with the next drain; what is still open is left to ``end(bytesWritten:)``.
+    /// Sends a GOAWAY with the next drain. Open requests end with ``end(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
         streams.pointee.goAwaySubmitted()
         try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The state of one submitted request. A flat value: a thousand of them are one array.
+/// The state of one submitted request. A flat value, so that a thousand of them are one array.
 struct ClientSlot {
     struct Flags: OptionSet {
         let rawValue: UInt8
@@ -13,9 +13,9 @@ struct ClientSlot {
         /// The peer ended its side.
         static let answerEnded = Flags(rawValue: 1 << 3)
         static let truncated = Flags(rawValue: 1 << 4)
-        /// The tag's one event is in the queue, or was.
+        /// The tag's only event has been queued.
         static let reported = Flags(rawValue: 1 << 5)
-        /// That event was taken out of the queue.
+        /// The event was taken out of the queue.
         static let taken = Flags(rawValue: 1 << 6)
         /// nghttp2 has closed the stream.
         static let closed = Flags(rawValue: 1 << 7)
@@ -38,14 +38,14 @@ struct ClientSlot {
     var fields: UInt32 = ClientSlot.none
     var body: UInt32 = ClientSlot.none
     var bodySent: UInt32 = 0
-    /// The page that holds the answer's body, or `none`; and how much of it.
+    /// The page that contains the answer's body, or `none`; and how many bytes have arrived.
     var page: UInt32 = ClientSlot.none
     var received: UInt32 = 0
-    /// The position of the request's end in everything drained, once it was drained.
+    /// The position of the request's end among all drained bytes, once it has been drained.
     var end: UInt64 = 0
     /// The turn in which it was submitted.
     var turn: UInt32 = 0
     var kept = Response.KeptFields(repeating: .empty)
-    /// The next free slot, while this one is free.
+    /// The next free slot, if this one is free.
     var nextFree: UInt32 = ClientSlot.none
 }

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// How answers arrive, within the limits of the settings.
+/// Receives answers, within the limits of the settings.
 extension ClientStreams {
     /// A field of the header block that is being received.
     mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Verdict {
@@ -16,7 +16,7 @@ extension ClientStreams {
         }
         guard !slots[index].flags.contains(.hasStatus) else { return .fine }  // trailers
         if name.count == 7, name[0] == UInt8(ascii: ":") {
-            // nghttp2 has checked that it is three digits, once, before all other fields.
+            // nghttp2 has checked that `:status` appears once, before all other fields, and has three digits.
             slots[index].status = value.reduce(0) { $0 &* 10 &+ UInt16($1 &- 48) }
         } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
             slots[index].retryAfter = Self.seconds(value)
@@ -70,8 +70,8 @@ extension ClientStreams {
     mutating func answerEnded(_ index: UInt32) -> Verdict {
         let slot = Int(index)
         slots[slot].flags.insert(.answerEnded)
-        // As a rule the stream closes at once and is reported then. An answer that came before the request was drained is
-        // complete too, and the rest of the request is not sent.
+        // Usually the stream closes at once and is reported then. If the answer came before the request was fully drained, the
+        // answer is complete all the same, and the rest of the request is not sent.
         guard slots[slot].flags.isDisjoint(with: [.requestEnded, .reported]),
             slots[slot].flags.contains(.hasStatus)
         else { return .fine }
@@ -79,7 +79,7 @@ extension ClientStreams {
         return .reset(.cancel)
     }
 
-    /// Copies a field that is to be kept, if there is room for it.
+    /// Copies the field if it is one to keep and there is room for it.
     private mutating func keep(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, _ slot: Int) {
         for place in keptNames.indices where keptNames[place].count == name.count {
             guard keptNames[place].elementsEqual(name) else { continue }

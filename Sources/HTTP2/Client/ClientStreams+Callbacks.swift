@@ -1,6 +1,6 @@
 import CarillonCNGHTTP2
 
-/// Where nghttp2 reports to a client session: each callback finds the slot and calls ``ClientStreams``.
+/// nghttp2's callbacks for a client session: each finds the slot and calls ``ClientStreams``.
 ///
 /// A stream's user data is its slot plus one. No callback calls feed or drain, and none keeps a pointer.
 extension ClientStreams {

@@ -1,8 +1,8 @@
 import CarillonIO
 
-/// The state of a client session's streams, as a value: its methods report what happened, and it queues events.
+/// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
 struct ClientStreams: EngineState, ~Copyable {
-    /// What nghttp2 is to do with a stream after something arrived on it.
+    /// What nghttp2 must do with a stream after something arrived on it.
     enum Verdict {
         case fine
         /// Reset this stream; its event is in the queue.
@@ -37,12 +37,12 @@ struct ClientStreams: EngineState, ~Copyable {
 
     /// Streams that nghttp2 has not closed yet.
     private(set) var openCount = 0
-    /// Requests that were not drained to their end.
+    /// Requests that have not been drained to their end.
     private(set) var unwrittenCount = 0
-    /// Bytes of bodies that were not drained, and that were.
+    /// Bytes of bodies not yet drained, and drained so far.
     private(set) var bodyBytesWaiting = 0
     private(set) var bodyBytesDrained: UInt64 = 0
-    /// A request that is drained to its end in the turn in which it was submitted needs no event.
+    /// The current turn. A request that is drained to its end in the turn of its submission needs no event.
     private var turn: UInt32 = 0
     /// The slot of the header block that is being received, or `none`.
     var receiving = ClientSlot.none
@@ -56,7 +56,7 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var drained: UInt64 = 0
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
-    /// Whether the name of the varying field has a number in the compression table.
+    /// Whether the name of the varying field has an index in the compression table.
     var hasIndexedVarying = false
 
     init(_ settings: ClientSettings) {
@@ -92,7 +92,7 @@ struct ClientStreams: EngineState, ~Copyable {
         return index
     }
 
-    /// nghttp2 did not accept the request.
+    /// Takes back a slot whose request nghttp2 did not accept.
     mutating func takeBack(_ index: UInt32) {
         openCount -= 1
         unwrittenCount -= 1
@@ -100,14 +100,14 @@ struct ClientStreams: EngineState, ~Copyable {
         recycle(index)
     }
 
-    /// The request's header is about to be drained, in a frame of that length.
+    /// The request's header is about to be drained, in a frame of this length.
     mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
         slots[Int(index)].flags.insert(.written)
         releaseFields(index)
         if endsStream { requestWritten(index, frameLength: frameLength) }
     }
 
-    /// That much of the request's body is about to be drained, in one frame.
+    /// `count` bytes of the request's body are about to be drained, in one frame.
     mutating func bodyWritten(_ index: UInt32, count: Int, isLast: Bool) {
         slots[Int(index)].bodySent += UInt32(count)
         bodyBytesWaiting -= count
@@ -127,7 +127,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     private static let frameHeader = 9
 
-    /// What was submitted before and is not drained yet had to wait.
+    /// Requests submitted before this and not yet drained have had to wait.
     mutating func turnEnded() { turn &+= 1 }
 
     // MARK: The end of a stream
@@ -149,7 +149,8 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    /// This side resets the stream; false: its event was already queued. `bytesWritten` counts what reached the socket.
+    /// This side resets the stream. Returns false if its event was already queued. `bytesWritten` counts the drained bytes that
+    /// have reached the socket.
     mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
         guard !slots[Int(index)].flags.contains(.reported) else { return false }
         reportEnd(index, code, .reset, refused: !isWritten(index, bytesWritten: bytesWritten))
@@ -162,7 +163,7 @@ struct ClientStreams: EngineState, ~Copyable {
         return slot.flags.contains(.requestEnded) && slot.end <= bytesWritten
     }
 
-    /// The session has ended, and with it every open stream. `bytesWritten` counts what reached the socket.
+    /// The session has ended, and with it every open stream. `bytesWritten` counts the drained bytes that have reached the socket.
     mutating func end(bytesWritten: UInt64) {
         isDraining = true
         for index in slots.indices {
@@ -172,7 +173,7 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    /// nghttp2 does not send these any more, but may report that late.
+    /// Ends the requests that nghttp2 no longer sends; it may report that late.
     private mutating func refuseUnwritten() {
         for index in slots.indices where slots[index].flags.isDisjoint(with: [.written, .reported]) {
             reportEnd(UInt32(index), .refusedStream, .closed, refused: true)
@@ -213,14 +214,14 @@ struct ClientStreams: EngineState, ~Copyable {
         events.append(.goAway(lastStream: lastStream, code))
     }
 
-    /// A GOAWAY is about to be drained; with an error it is nghttp2's verdict on the peer.
+    /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         isDraining = true
         guard code != .noError, !hasSubmittedGoAway, failure == nil else { return }
         failure = .verdict(code, reason: reason, onFirstFrame: !hasPeerSettings)
     }
 
-    /// This side sends the GOAWAY, which is no fault of the peer.
+    /// This side sends the GOAWAY by choice, not because of an error of the peer.
     mutating func goAwaySubmitted() {
         isDraining = true
         hasSubmittedGoAway = true
@@ -277,7 +278,7 @@ struct ClientStreams: EngineState, ~Copyable {
     // MARK: Memory
 
     private mutating func recycle(_ index: UInt32) {
-        // The page's bytes stay readable until bytes are fed again.
+        // The page's bytes stay readable until the next feed.
         if slots[Int(index)].page != ClientSlot.none { freePages.append(slots[Int(index)].page) }
         slots[Int(index)].page = ClientSlot.none
         slots[Int(index)].stream = 0

@@ -1,4 +1,4 @@
-/// How a stream ended that was not answered in full.
+/// How a stream ended without a complete answer.
 package struct Ending: Sendable {
     package enum Origin: UInt8, Sendable {
         /// Reset or refused: by the peer, or by nghttp2 for a malformed answer.
@@ -11,8 +11,9 @@ package struct Ending: Sendable {
 
     package let origin: Origin
     package let errorCode: ErrorCode
-    /// The peer cannot have acted on the request: refused, above the last stream of a GOAWAY, or never written.
+    /// Whether the peer cannot have acted on the request: it was refused, above the last stream of a GOAWAY, or never written in
+    /// full.
     package let isSurelyUnprocessed: Bool
-    /// The final status, if at least the header of an answer was complete; otherwise 0.
+    /// The final status if the header of the answer was complete; otherwise 0.
     package let status: UInt16
 }

@@ -2,20 +2,20 @@ import CarillonIO
 
 /// A response. The bytes it refers to are the session's.
 package struct Response: Sendable {
-    /// Where the kept fields are; empty for one that did not come.
+    /// The ranges of the kept fields; empty for a missing field.
     typealias KeptFields = InlineArray<2, ByteRange>
 
     package let status: UInt16
-    /// Seconds to wait, where the peer sent them as a number.
+    /// The value of `retry-after` if it was a number of seconds.
     package let retryAfter: Int32?
-    /// The body was longer than the limit; only its beginning was kept.
+    /// Whether the body was longer than the limit, so that only its beginning was kept.
     package let isTruncated: Bool
     let body: ByteRange
     let fields: KeptFields
 
-    /// Whether that kept field came; `index` counts in ``ClientSettings/keptFields``.
+    /// Whether the answer has this kept field; `index` is its place in ``ClientSettings/keptFields``.
     package func hasField(_ index: Int) -> Bool { fields[index].count > 0 }
 
-    /// The length of the body, as far as it was kept.
+    /// The length of the kept part of the body.
     package var bodyCount: Int { Int(body.count) }
 }

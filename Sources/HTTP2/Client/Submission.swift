@@ -1,6 +1,6 @@
 import CarillonCNGHTTP2
 
-/// Names a submitted request, until its event was read.
+/// Identifies a submitted request until its event has been read.
 package struct Submission: Hashable, Sendable {
     /// The number of its stream.
     package let stream: Int32

@@ -1,4 +1,4 @@
-/// A body that requests of a session share.
+/// Identifies a body that requests of a session share.
 package struct BodyID: Hashable, Sendable {
     let key: SharedMemory.Key
 }

@@ -1,6 +1,6 @@
 import CarillonCNGHTTP2
 
-/// What client and server share of the calls of nghttp2.
+/// The calls to nghttp2 that the client and the server share.
 package enum Engine {
     /// The version of nghttp2 at run time, such as `1.52.0`.
     package static var version: String {
@@ -14,7 +14,7 @@ package enum Engine {
         guard result >= 0 else { throw error(result) }
     }
 
-    /// An error of nghttp2, with a clearer text where there is one.
+    /// An nghttp2 error as an `HTTP2Error`, with clearer text for the common ones.
     static func error(_ result: Int32) -> HTTP2Error {
         switch nghttp2_error(rawValue: result) {
         case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE:

@@ -1,11 +1,11 @@
 import CarillonCNGHTTP2
 
-/// The state of either side's streams, as far as the engine's owner uses it.
+/// The part of either side's stream state that `OwnedEngine` uses.
 protocol EngineState: ~Copyable {
     /// The first thing that went wrong.
     var failure: HTTP2Error? { get set }
 
-    /// Has nghttp2 report to this state, whose address is the context of every callback.
+    /// Sets the callbacks through which nghttp2 reports to this state; its address is the context of each.
     static func setCallbacks(_ callbacks: OpaquePointer?)
 
     /// The engine is about to be fed.

@@ -1,4 +1,4 @@
-/// A queue of events whose memory is used again once all of them were read.
+/// A queue of events whose memory is reused once all of them have been read.
 struct EventQueue<Event> {
     private var events: [Event] = []
     private var read = 0

@@ -1,4 +1,4 @@
-/// A header block that requests of a session share.
+/// Identifies a header block that requests of a session share.
 package struct FieldsID: Hashable, Sendable {
     let key: SharedMemory.Key
 }

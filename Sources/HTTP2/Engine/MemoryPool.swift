@@ -1,23 +1,23 @@
 import CarillonCNGHTTP2
 
-/// The memory of a session: blocks of a few sizes that are handed out again and again.
+/// The memory of a session: blocks of a few sizes, which are reused.
 ///
-/// nghttp2 allocates half a dozen small blocks for each request, and hundreds of them before it frees the first. A general
-/// allocator is slow at that; one for a single thread is not. Memory returns to the system with the session.
+/// nghttp2 allocates about six small blocks per request, and hundreds before it frees the first. A general-purpose allocator is
+/// slow at that; a single-threaded one is not. The memory is freed with the session.
 struct MemoryPool: ~Copyable {
-    /// Before each block is its capacity. Sixteen bytes, so that blocks stay aligned.
+    /// Each block is preceded by its capacity, in sixteen bytes so that blocks stay aligned.
     private static let headerSize = 16
     /// Sizes are multiples of this, up to `classes` of them; larger blocks come from the system.
     private static let step = 64
     private static let classes = 16
-    /// The first slab is small: most connections have little to do. Each of the next is twice as large, up to a limit.
+    /// The first slab is small: most connections have little to do. Each further one is twice as large, up to a limit.
     private static let smallestSlab = 8 << 10
     private static let largestSlab = 64 << 10
 
-    /// The first free block of each size; each begins with the address of the next.
+    /// The first free block of each size. A free block begins with the address of the next one.
     private var free = InlineArray<17, UnsafeMutableRawPointer?>(repeating: nil)
     private var slabs: [UnsafeMutableRawBufferPointer] = []
-    /// What is left of the last slab.
+    /// The unused rest of the last slab.
     private var rest = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit {

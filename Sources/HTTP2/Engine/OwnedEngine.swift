@@ -1,7 +1,6 @@
 import CarillonCNGHTTP2
 
-/// A session of nghttp2 together with all that it points to: the state that it reports to, and its memory. They live
-/// equally long.
+/// An nghttp2 session together with the state that it reports to and its memory, which have the same lifetime.
 struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
     let session: OpaquePointer
     let state: UnsafeMutablePointer<State>
@@ -55,7 +54,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         pool.deallocate()
     }
 
-    /// Takes bytes that the peer sent. Throws if the session can no longer be used.
+    /// Processes bytes from the peer. Throws if the session can no longer be used.
     func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         if let failure = state.pointee.failure { throw failure }
         let result = bytes.withUnsafeBytes { buffer in
@@ -69,7 +68,8 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         try note(result)
     }
 
-    /// Appends bytes to send until `output` has `limit` bytes or more, or there are no more. Returns how many.
+    /// Appends bytes to send until `output` has at least `limit` bytes or nothing is left to send. Returns the number of bytes
+    /// appended.
     func drain(into output: inout [UInt8], limit: Int) throws(HTTP2Error) -> Int {
         let before = output.count
         while output.count < limit {
@@ -90,7 +90,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         let failure = state.pointee.failure ?? Engine.error(Int32(result))
         state.pointee.failure = failure
         if failure.code == .limitExceeded {
-            // Tells the peer; whether that can still be queued changes nothing.
+            // Tell the peer. If the frame cannot be queued, the session still fails.
             _ = nghttp2_session_terminate_session(session, ErrorCode.enhanceYourCalm.rawValue)
         }
         throw failure
@@ -114,12 +114,12 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         try Engine.check(result)
     }
 
-    /// Neither side has anything to send.
+    /// Whether neither side has anything left to send.
     var isFinished: Bool {
         state.pointee.failure != nil
             || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0)
     }
 
-    /// There are bytes to drain, as far as is known without trying.
+    /// Whether there seem to be bytes to drain; only draining tells for certain.
     var wantsToWrite: Bool { nghttp2_session_want_write(session) != 0 }
 }

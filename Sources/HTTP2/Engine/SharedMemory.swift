@@ -1,9 +1,9 @@
-/// Blocks of bytes at fixed addresses that several streams read from. Each is freed when its holder and its last reader
-/// have released it.
+/// Blocks of bytes at fixed addresses, read by several streams. A block is freed when its holder and its last reader have released
+/// it.
 ///
-/// nghttp2 reads bodies and header fields long after they were submitted, so they cannot be in Swift's arrays, which move.
+/// nghttp2 reads bodies and header fields long after submission, so they cannot be in Swift arrays, which move.
 struct SharedMemory: ~Copyable {
-    /// Names a block. A key may outlive its block: it is then unknown.
+    /// Identifies a block. A key that outlives its block is unknown.
     struct Key: Hashable, Sendable {
         let index: UInt32
         let generation: UInt32
@@ -12,13 +12,13 @@ struct SharedMemory: ~Copyable {
     struct Block {
         var memory: UnsafeMutableRawPointer?
         var count: Int = 0
-        /// How much of it was read, where it has only one reader.
+        /// How many bytes have been read, if the block has only one reader.
         var read: Int = 0
         var readers: Int32 = 0
         var isHeld = false
         var generation: UInt32 = 0
 
-        /// Copies what follows the first `start` bytes, and returns how much that is.
+        /// Copies bytes from `start` on, and returns how many it copied.
         func copy(from start: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
             let length = min(buffer.count, count - start)
             if length > 0, let memory {
@@ -89,7 +89,7 @@ struct SharedMemory: ~Copyable {
         freeIfUnused(Int(index))
     }
 
-    /// Copies what the only reader has not read yet, and returns how much that is and whether it is the last.
+    /// Copies bytes that the only reader has not read yet. Returns how many, and whether they are the last.
     mutating func read(_ index: UInt32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
         let block = blocks[Int(index)]
         let count = block.copy(from: block.read, to: buffer)

@@ -1,8 +1,8 @@
 import CarillonCNGHTTP2
 import CarillonIO
 
-/// A request's header block as nghttp2 reads it, at a fixed address: a prologue, the array of fields, their bytes, and room
-/// for the path of the current submission.
+/// A request's header block in the form that nghttp2 reads, at a fixed address: a prologue, the array of fields, their bytes, and
+/// room for the path of the current submission.
 struct FieldTemplate {
     private struct Prologue {
         var fieldCount: Int

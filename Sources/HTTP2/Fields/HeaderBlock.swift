@@ -3,8 +3,8 @@ import CarillonIO
 
 /// The header fields of a request or of a response, as flat bytes.
 ///
-/// A request block is shared by many submissions. Two things may differ between them: what follows the path's prefix, and
-/// the value of one field (`apns-id`) that was added by ``appendVarying(_:)``.
+/// Many submissions share a request's block. They may differ in two things: the suffix of the path, and the value of one field
+/// (`apns-id`) that was added by ``appendVarying(_:)``.
 ///
 /// ```swift
 /// var block = HeaderBlock(method: "POST", scheme: "https", authority: "api.push.apple.com", path: "/3/device/")
@@ -18,7 +18,7 @@ package struct HeaderBlock: Sendable {
     package enum Indexing: UInt8, Sendable {
         /// For values that repeat: topic, push type, authority.
         case incremental
-        /// For values that do not, and for secrets.
+        /// For values that do not repeat, and for secrets.
         case never
     }
 
@@ -27,7 +27,7 @@ package struct HeaderBlock: Sendable {
         var value: ByteRange
         var indexing: Indexing
 
-        /// The field as nghttp2 reads it, in the block's bytes.
+        /// The field in the form that nghttp2 reads, pointing into the block's bytes.
         func field(in bytes: UnsafeMutablePointer<UInt8>) -> nghttp2_nv {
             nghttp2_nv(
                 name: bytes + Int(name.start),
@@ -45,7 +45,7 @@ package struct HeaderBlock: Sendable {
     /// The place of `:path` in `entries`; its value is only the prefix.
     private(set) var pathIndex: Int?
     private(set) var varyingName: ByteRange?
-    /// The first field that may not be sent; reported when the block is used.
+    /// The first field that cannot be sent, which is reported when the block is used.
     private var invalidField: String?
 
     func check() throws(HTTP2Error) {
@@ -64,7 +64,7 @@ package struct HeaderBlock: Sendable {
 
     package init(status: UInt16) { reset(status: status) }
 
-    /// Makes this the block of another response in the same memory.
+    /// Reuses the memory of this block for another response.
     package mutating func reset(status: UInt16) {
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
@@ -73,7 +73,7 @@ package struct HeaderBlock: Sendable {
         push(":status", digits.span.bytes)
     }
 
-    /// The name is in lower case.
+    /// Adds a field. The name must be in lower case.
     package mutating func append(_ name: StaticString, _ value: String, indexing: Indexing = .incremental) {
         append(name, value.utf8.span.bytes, indexing: indexing)
     }
@@ -83,14 +83,14 @@ package struct HeaderBlock: Sendable {
         push(name, value, indexing)
     }
 
-    /// Adds a field whose value comes with each submission. There can be one.
+    /// Adds a field whose value is given with each submission. There can be only one.
     package mutating func appendVarying(_ name: StaticString) {
         precondition(varyingName == nil, "a header block has one varying field")
         check(name)
         varyingName = push(name)
     }
 
-    /// A pseudo-header field, or one whose name is checked.
+    /// Adds a pseudo-header field, or a field whose name has been checked.
     private mutating func push(_ name: StaticString, _ value: RawSpan, _ indexing: Indexing = .incremental) {
         let name = (text: name, range: push(name))
         let range = ByteRange(start: bytes.count, count: value.byteCount)

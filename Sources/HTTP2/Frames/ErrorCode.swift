@@ -20,7 +20,7 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ErrorCode: CustomStringConvertible {
-    /// The name of the standard, such as `REFUSED_STREAM`.
+    /// The name in the standard, such as `REFUSED_STREAM`.
     package var description: String {
         let name = String(cString: nghttp2_http2_strerror(rawValue))
         return name == "unknown" ? "error \(rawValue)" : name

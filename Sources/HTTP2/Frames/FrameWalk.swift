@@ -1,6 +1,7 @@
-/// Walks from frame to frame through a stream of bytes, wherever it is cut: nghttp2 reports no frame that it ignores.
+/// Walks from frame to frame through a stream of bytes that arrives in pieces. Needed because nghttp2 does not report the frames
+/// that it ignores.
 struct FrameWalk {
-    /// The nine bytes that begin a frame, but for its length.
+    /// The nine bytes that begin a frame, without its length.
     struct Header {
         static let data: UInt8 = 0
         static let headers: UInt8 = 1
@@ -12,16 +13,16 @@ struct FrameWalk {
         let flags: UInt8
         let stream: UInt32
 
-        /// Of DATA and HEADERS: nothing more follows on the stream but CONTINUATION.
+        /// For DATA and HEADERS: nothing but CONTINUATION follows on the stream.
         var endsStream: Bool { flags & 1 != 0 }
 
-        /// Of HEADERS and CONTINUATION: the header block is complete with this frame.
+        /// For HEADERS and CONTINUATION: this frame completes the header block.
         var endsHeaders: Bool { flags & 4 != 0 }
     }
 
-    /// What is left to skip: the rest of the frame at hand, or what comes before the first one.
+    /// The number of bytes to skip: the rest of the current frame, or what precedes the first frame.
     private var left: Int
-    /// How many bytes of a header have come; its first five bytes, its last four.
+    /// How many bytes of a header have arrived; its first five bytes; its last four.
     private var seen = 0
     private var front: UInt64 = 0
     private var stream: UInt32 = 0
@@ -29,18 +30,17 @@ struct FrameWalk {
     private var begun = 0
     private var isInBlock = false
 
-    /// - Parameter count: How many bytes come before the first frame.
+    /// - Parameter count: How many bytes precede the first frame.
     init(skipping count: Int = 0) { left = count }
 
-    /// A unique number for the frame, or the header block, that has begun and is not complete; nil between two. Before the
-    /// first frame it is 0.
+    /// A unique number for the incomplete frame or header block; nil if none is incomplete. It is 0 before the first frame.
     var unfinished: Int? {
         if begun == 0 { return 0 }
         if isInBlock || left > 0 { return 2 * begun }
         return seen > 0 ? 2 * begun + 1 : nil
     }
 
-    /// The next header, and the position after it; nil where the bytes end before.
+    /// The next header; `position` moves behind it. Nil if the bytes end before it.
     mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> Header? {
         while position < bytes.count {
             if left > 0 {

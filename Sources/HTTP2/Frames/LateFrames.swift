@@ -1,15 +1,15 @@
-/// Finds frames that a client sends on a stream after it has ended the stream itself (RFC 9113, section 5.1), and new streams
-/// whose numbers are too low (section 5.1.1). nghttp2 ignores both.
+/// Finds frames that a client sends on a stream that it has itself ended (RFC 9113, section 5.1), and new streams whose numbers are
+/// too low (section 5.1.1). nghttp2 ignores both.
 ///
-/// Only what the client sent counts: frames in transit on a stream that the server has reset are no fault. The streams
-/// opened last are remembered; about older ones nothing is known, so nothing is reported.
+/// Only the client's own frames count: frames in transit on a stream that the server has reset are not faults. Only the most
+/// recently opened streams are remembered; faults on older ones are not reported.
 struct LateFrames {
     enum Fault: Equatable {
-        /// The client had reset the stream: an error of the stream.
+        /// The client had reset the stream: a stream error.
         case afterReset(stream: Int32)
-        /// The client had ended the stream: an error of the connection.
+        /// The client had ended the stream: a connection error.
         case afterEnd(stream: Int32)
-        /// The client had opened a stream of a higher number before: an error of the connection.
+        /// The client had already opened a stream with a higher number: a connection error.
         case tooLow(stream: Int32)
     }
 
@@ -32,7 +32,7 @@ struct LateFrames {
     private static let prefaceCount = 24
 
     private var walk = FrameWalk(skipping: Self.prefaceCount)
-    /// By the stream's number, the streams opened last.
+    /// The most recently opened streams, indexed by half their number, modulo `memory`.
     private var streams = [Stream](repeating: Stream(), count: Self.memory)
     private var highest: UInt32 = 0
     private var faults: [Fault] = []

@@ -1,4 +1,4 @@
-/// Reads a request's body as it comes, where only its beginning is kept.
+/// Reads the whole of a request's body as it arrives, when only its beginning is kept.
 package protocol BodyReader: AnyObject {
     func add(_ bytes: RawSpan)
 }

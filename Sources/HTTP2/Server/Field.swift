@@ -1,6 +1,6 @@
 package import CarillonIO
 
-/// A header field of a request: the places of its name and value in the request's bytes. Pseudo fields come first.
+/// A header field of a request: the ranges of its name and value in the request's bytes. Pseudo-header fields come first.
 package struct Field: Sendable {
     package let name: ByteRange
     package let value: ByteRange

@@ -1,5 +1,5 @@
-/// A header field for which nghttp2 resets a stream, in words that may be logged: values may be secrets, and so may what is
-/// sent in place of a name.
+/// Describes a header field for which nghttp2 resets a stream, in words that may be logged: values may be secrets, and so may
+/// malformed names.
 struct RefusedField {
     let description: String
 
@@ -23,13 +23,13 @@ struct RefusedField {
         description = "the header field \(Self.shown(name)): \(said)"
     }
 
-    /// The value is not a secret, and helps to find the fault.
+    /// Whether the value is not a secret and helps to find the fault.
     private static func isPublic(_ name: ArraySlice<UInt8>) -> Bool {
         guard FieldRules.isName(name.drop { $0 == UInt8(ascii: ":") }) else { return false }
         return [":", "apns-", "content-length"].contains { name.starts(with: $0.utf8) }
     }
 
-    /// As far as it looks like a name.
+    /// The part of the name that looks like a name.
     private static func shown(_ name: ArraySlice<UInt8>) -> String {
         let body = name.dropFirst().prefix { FieldRules.isName([$0 | 0x20]) }
         return String(decoding: (name.prefix(1) + body).prefix(nameLimit), as: UTF8.self)

@@ -1,12 +1,12 @@
 import CarillonIO
 
-/// Why a stream was reset before its request was complete, judged by its fields and the code: nghttp2 gives reasons for
-/// single fields only.
+/// Infers from the fields and the code why a stream was reset before its request was complete: nghttp2 gives reasons only for
+/// single fields.
 enum ResetCause {
     static let windowOverflow = "a WINDOW_UPDATE made the stream's window larger than 2,147,483,647 bytes"
     static let openTrailers = "header fields that come after the body must end the stream (END_STREAM)"
 
-    /// Nil: the cause is unknown.
+    /// The cause in words; nil if it is unknown.
     static func words(on slot: ServerSlot, _ code: ErrorCode) -> String? {
         switch code {
         case .flowControlError: return "more came than the stream's window allows"

@@ -1,7 +1,7 @@
 import CarillonCNGHTTP2
 
-/// The server's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
-/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+/// The server's side of an HTTP/2 connection, without I/O: received bytes are fed to it, bytes to send are drained from it, and
+/// requests are read as events. It has no clock and no socket, and belongs to one thread.
 ///
 /// ```swift
 /// try session.feed(bytes)
@@ -17,7 +17,7 @@ package final class ServerSession {
     private let owned: OwnedEngine<ServerStreams>
     private var engine: OpaquePointer { owned.session }
     private var streams: UnsafeMutablePointer<ServerStreams> { owned.state }
-    /// Where the fields of a response are laid out for nghttp2, which copies them.
+    /// Scratch space for the fields of a response, which nghttp2 copies.
     private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
 
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
@@ -40,7 +40,7 @@ package final class ServerSession {
 
     // MARK: Bytes
 
-    /// Takes bytes that the peer sent. Throws if the session can no longer be used.
+    /// Processes bytes from the peer. Throws if the session can no longer be used.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         try owned.feed(bytes)
         for fault in streams.pointee.lateFrames.take() {
@@ -56,27 +56,27 @@ package final class ServerSession {
 
     /// The peer broke a rule that nghttp2 does not enforce: the next drain sends a GOAWAY.
     private func ended(by code: ErrorCode, _ words: String) -> HTTP2Error {
-        // Does nothing where nghttp2 has found the same.
+        // Does nothing if nghttp2 has already found the same fault.
         _ = nghttp2_session_terminate_session(engine, code.rawValue)
         let failure = streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
         streams.pointee.failure = failure
         return failure
     }
 
-    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
-    /// or there are no more. Returns how many were appended.
+    /// Appends bytes to send to `output`, frame by frame, until it has at least `limit` bytes or nothing is left to send. Returns
+    /// the number of bytes appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
         openWindow()
         return try owned.drain(into: &output, limit: limit)
     }
 
-    /// By default nghttp2 enlarges the connection's window only when half of it was used. Up to a half then stays used until
-    /// more comes, which is a round trip later: so the window is enlarged sooner.
+    /// nghttp2 enlarges the connection's window only when half of it has been used. Up to half would then stay unavailable for a
+    /// round trip, so this enlarges the window sooner.
     private func openWindow() {
         let used = nghttp2_session_get_effective_recv_data_length(engine)
         guard used > 0, used >= streams.pointee.settings.connectionWindow / 16 else { return }
-        // Fails only without memory for the frame; then nghttp2 does it later.
+        // Fails only if there is no memory for the frame; then nghttp2 enlarges the window later.
         _ = nghttp2_submit_window_update(engine, Engine.noFlags, 0, used)
     }
 
@@ -96,7 +96,7 @@ package final class ServerSession {
     /// Whether any request has begun and is incomplete.
     package var hasIncompleteRequests: Bool { streams.pointee.hasIncomplete }
 
-    /// To be called until nil after each feed and drain.
+    /// The next event. Call until it returns nil after each feed and drain.
     package func nextEvent() -> ServerEvent? {
         guard let (event, detached) = streams.pointee.nextEvent() else { return nil }
         if let detached { _ = nghttp2_session_set_stream_user_data(engine, detached, nil) }
@@ -143,8 +143,8 @@ package final class ServerSession {
         try owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
     }
 
-    /// Sends a GOAWAY: streams above `last`, by default the highest so far, are ignored from now on. With `Int32.max` and no
-    /// error it announces a later GOAWAY, and new streams are still accepted.
+    /// Sends a GOAWAY: streams above `last`, by default the highest so far, are ignored from now on. With `Int32.max` and no error
+    /// it only announces a later GOAWAY, and new streams are still accepted.
     package func goAway(last: Int32? = nil, _ code: ErrorCode = .noError, debugData: [UInt8] = []) throws(HTTP2Error) {
         if last == .max, code == .noError, debugData.isEmpty {
             return try Engine.check(nghttp2_submit_shutdown_notice(engine))
@@ -162,21 +162,21 @@ package final class ServerSession {
         )
     }
 
-    /// The answer is ``ServerEvent/pong(_:)`` with the same value.
+    /// Sends a PING. The answer is ``ServerEvent/pong(_:)`` with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
 
     // MARK: State
 
-    /// Neither side has anything to send: close the socket.
+    /// Whether neither side has anything left to send; then close the socket.
     package var isFinished: Bool { owned.isFinished }
 
-    /// There are bytes to drain, as far as is known without trying.
+    /// Whether there seem to be bytes to drain; only draining tells for certain.
     package var wantsToWrite: Bool { owned.wantsToWrite }
 
-    /// This side has sent a GOAWAY.
+    /// Whether this side has sent a GOAWAY.
     package var isDraining: Bool { streams.pointee.isDraining }
 
-    /// Why the session is finished, if not by agreement.
+    /// The error that finished the session; nil if it ended normally.
     package var failure: HTTP2Error? { streams.pointee.failure }
 
     /// See ``FrameWalk/unfinished``.

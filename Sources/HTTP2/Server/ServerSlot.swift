@@ -1,14 +1,14 @@
-/// A request that is being received. Its memory is used again for the next one.
+/// A request that is being received. Its memory is reused for the next one.
 struct ServerSlot {
     static let none = UInt32.max
 
     var stream: Int32 = 0
-    /// Nothing more comes: the request's event is queued, being read, or was read.
+    /// Whether the request's event has been queued, so that no more of it is received.
     var isQueued = false
     var hasTooManyFields = false
-    /// The header is complete; fields after it are trailers, which are not kept.
+    /// Whether the header is complete; later fields are trailers, which are not kept.
     var hasHeader = false
-    /// The stream was closed before the event was read.
+    /// Whether the stream was closed before the event was read.
     var isClosed = false
     var fieldCount = 0
     var count = 0

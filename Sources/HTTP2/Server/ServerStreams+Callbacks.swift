@@ -1,9 +1,9 @@
 import CarillonCNGHTTP2
 
-/// Where nghttp2 reports to a server session: each callback finds the slot and calls ``ServerStreams``.
+/// nghttp2's callbacks for a server session: each finds the slot and calls ``ServerStreams``.
 ///
-/// A stream's user data is its slot plus one while the request comes in, nothing while its answer is awaited, and the
-/// complement of its body's block while the answer goes out.
+/// A stream's user data is its slot plus one while the request arrives, null until it is answered, and the complement of its body's
+/// block while the response is sent.
 extension ServerStreams {
     private typealias State = UnsafeMutablePointer<ServerStreams>
 
@@ -14,7 +14,7 @@ extension ServerStreams {
         case body(UInt32)
     }
 
-    /// Submits a response with a body, which is freed when it was sent or the stream is closed.
+    /// Submits a response with a body, which is freed once it has been sent or the stream is closed.
     static func respond(
         _ session: OpaquePointer,
         _ stream: Int32,
@@ -40,7 +40,7 @@ extension ServerStreams {
                 let (code, reason) = Engine.goAway(frame!)
                 Self.state(context).pointee.goAwayWritten(code, reason: reason)
             case NGHTTP2_RST_STREAM.rawValue:
-                // With a slot, the request did not come in full.
+                // A stream that still has a slot did not receive its whole request.
                 guard let slot = Self.slot(session, frame!.pointee.hd.stream_id) else { break }
                 let code = ErrorCode(rawValue: frame!.pointee.rst_stream.error_code)
                 Self.state(context).pointee.requestRefused(slot, code)

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The state of a server session's streams, as a value: its methods report what happened, and it queues events.
+/// The state of a server session's streams, as a value: callers report what happened by calling its methods, and it queues events.
 struct ServerStreams: EngineState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
@@ -10,22 +10,22 @@ struct ServerStreams: EngineState, ~Copyable {
         case other(ServerEvent)
     }
 
-    /// nghttp2 ends a connection whose peer resets more streams than that within a moment.
+    /// nghttp2 ends a connection whose peer resets more streams than this in quick succession.
     private static let resetsAtOnce = 1_000
 
     let settings: ServerSettings
     private(set) var slots: [ServerSlot] = []
     private var firstFree = ServerSlot.none
     private var events = EventQueue<Queued>()
-    /// The request whose event was read last; its memory is free with the next one.
+    /// The request whose event was read last; its memory is reused once the next event is read.
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
     var receiving = ServerSlot.none
-    /// Why a stream is reset here, by slot.
+    /// Why this side resets a stream, by slot.
     private var faults: [UInt32: String] = [:]
     /// The readers of bodies that are longer than what is kept, by slot.
     private var bodyReaders: [UInt32: any BodyReader] = [:]
-    /// What the peer sends on streams where it may send nothing.
+    /// Frames that the peer sends on streams where it may not send any.
     var lateFrames = LateFrames()
     /// The bodies of responses.
     var shared = SharedMemory()
@@ -41,7 +41,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     // MARK: What arrives
 
-    /// A stream was opened: its slot.
+    /// A stream was opened. Returns its slot.
     mutating func requestBegan(stream: Int32) -> UInt32 {
         var index = firstFree
         if index == ServerSlot.none {
@@ -120,7 +120,7 @@ struct ServerStreams: EngineState, ~Copyable {
     /// nghttp2 resets the stream because of a WINDOW_UPDATE.
     mutating func windowOverflowed(_ index: UInt32) { faults[index] = ResetCause.windowOverflow }
 
-    /// A stream was reset here before its request was complete.
+    /// This side reset a stream before its request was complete.
     mutating func requestRefused(_ index: UInt32, _ code: ErrorCode) {
         guard !slots[Int(index)].isQueued else { return }
         if faults[index] == nil { faults[index] = ResetCause.words(on: slots[Int(index)], code) }
@@ -138,13 +138,13 @@ struct ServerStreams: EngineState, ~Copyable {
 
     var hasIncomplete: Bool { slots.contains { !$0.isQueued } }
 
-    /// Nothing more of the request comes.
+    /// No more of the request will arrive.
     private mutating func endIncomplete(_ index: UInt32) {
         slots[Int(index)].isQueued = true
         if !slots[Int(index)].hasHeader { slots[Int(index)].bodyStart = slots[Int(index)].count }
     }
 
-    /// The peer opened one stream too many; nothing is known of it.
+    /// The peer opened one stream too many; nothing else is known about it.
     mutating func streamRefused(_ stream: Int32) {
         let request = Request(
             stream: stream,
@@ -163,7 +163,7 @@ struct ServerStreams: EngineState, ~Copyable {
         events.append(.request(slot: index))
     }
 
-    /// The stream is closed; `index` unless its request was read before.
+    /// The stream is closed; `index` is nil if its request has already been read.
     mutating func streamClosed(_ stream: Int32, slot index: UInt32?, _ code: ErrorCode) {
         openCount -= 1
         if code != .noError { events.append(.other(.closed(stream: stream, code))) }
@@ -177,7 +177,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     mutating func arrived(_ event: ServerEvent) { events.append(.other(event)) }
 
-    /// A GOAWAY is about to be drained; with an error it is nghttp2's verdict on the peer.
+    /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         guard code != .noError, !isDraining, failure == nil else { return }
         let hasReset = code == .internalError && lateFrames.resets >= Self.resetsAtOnce
@@ -189,7 +189,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     // MARK: The engine
 
-    /// The memory of the request that was read last may be used for another.
+    /// From here on, the memory of the request that was read last may be reused.
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) {
         requestRead()
         lateFrames.observe(bytes)
@@ -201,7 +201,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     var hasEvents: Bool { !events.isEmpty }
 
-    /// The next event. Of a request, also the stream's number if nghttp2 still has the stream and should forget its slot.
+    /// The next event. For a request, also the stream's number if nghttp2 still has the stream and must forget its slot.
     mutating func nextEvent() -> (event: ServerEvent, detached: Int32?)? {
         requestRead()
         guard let queued = events.next() else { return nil }
