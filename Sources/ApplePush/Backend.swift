@@ -1,4 +1,4 @@
-/// Sends pushes to a gateway. `HTTP2Backend` is the usual one; `RecordedBackend` returns given answers, for tests.
+/// Sends pushes to a gateway. `HTTP2Backend` is the usual backend; `RecordedBackend` returns given answers, for tests.
 public protocol Backend: Sendable {
     /// Sends every push of the batch, and returns an outcome for each, in the order of the batch. Errors are outcomes too.
     func deliver(
@@ -8,8 +8,8 @@ public protocol Backend: Sendable {
         terms: DeliveryTerms
     ) async -> Delivered
 
-    /// Connects, so that the next pushes are sent without delay. Returns when a connection takes pushes or none can be made;
-    /// then the next delivery returns the error.
+    /// Connects, so that the next pushes are sent without delay. Returns when a connection accepts pushes or when none can be
+    /// opened; in that case the next delivery returns the error.
     func prepare(for gateway: Gateway, with credential: Credential) async
 
     /// Reads the list of dead tokens of a gateway of the legacy feedback service. Reading clears the gateway's list.
@@ -39,7 +39,7 @@ extension Backend {
     /// Does nothing: the first delivery connects.
     public func prepare(for gateway: Gateway, with credential: Credential) async {}
 
-    /// Refuses: the backend manages no channels.
+    /// Throws: the backend does not manage channels.
     public func manage(
         _ request: ChannelRequest,
         at gateway: Gateway,
@@ -48,7 +48,7 @@ extension Backend {
         throw ChannelError(.unsupported, "This backend manages no channels: use HTTP2Backend.")
     }
 
-    /// Does nothing: the connections close when they have been idle for long enough.
+    /// Does nothing: the connections close once they have been idle long enough.
     public func outdate(credential: Credential) async {}
 
     /// Sends every push of the batch without terms, and returns an outcome for each.

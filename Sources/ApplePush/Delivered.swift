@@ -1,12 +1,12 @@
-/// What a delivery returns.
+/// The result of a delivery.
 public struct Delivered: Sendable {
-    /// The outcome of each push. If there is a rest, those that have not ended are `pending`.
+    /// The outcome of each push. If there is a rest, pushes that have not ended are `pending`.
     public let outcomes: Outcomes
 
-    /// What returns the other outcomes, or nil if every push has ended.
+    /// Returns the pending outcomes later; nil if every push has ended.
     public let rest: Remainder?
 
-    /// How many pushes the gateway takes at a time, in flight or not; nil: unknown. Larger deliveries only wait.
+    /// How many pushes the gateway accepts at a time; nil if unknown. The rest of a larger delivery only waits.
     public let capacity: Int?
 
     /// The outcomes of a batch, and the rest if some are pending.

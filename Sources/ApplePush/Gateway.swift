@@ -1,16 +1,16 @@
 import CarillonTLS
 
-/// A server that takes pushes: its address, and the authorities that its certificate is checked with.
+/// A server that accepts pushes: its address, and the authorities that its certificate is checked against.
 public struct Gateway: Hashable, Sendable, CustomStringConvertible {
-    /// The authorities that a server's certificate is checked with.
+    /// The authorities that a server's certificate is checked against.
     public enum Trust: Hashable, Sendable {
-        /// Those that the system trusts.
+        /// The authorities that the system trusts.
         case system
-        /// Only those in this PEM text.
+        /// Only the authorities in this PEM text.
         case pem(String)
     }
 
-    /// What a server speaks.
+    /// The protocol that a server speaks.
     public enum Transport: Sendable {
         /// HTTP/2, as Apple's gateways do.
         case http2
@@ -24,10 +24,10 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// The server's port.
     public let port: UInt16
 
-    /// The authorities that the server's certificate is checked with.
+    /// The authorities that the server's certificate is checked against.
     public let trust: Trust
 
-    /// What the server speaks. Only ``TransportBackend`` looks at it.
+    /// The protocol that the server speaks. Only ``TransportBackend`` uses it.
     public let transport: Transport
 
     /// A gateway at that address.
@@ -71,7 +71,7 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// The address as `host:port`.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// The same for a request, where the port of https is left out.
+    /// The address for the `:authority` field, without the default port of https.
     var authority: String { port == 443 ? String(description.dropLast(4)) : description }
 }
 

@@ -1,10 +1,10 @@
 package import CarillonIO
 import CarillonTLS
 
-/// Checks without a push whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate, and HTTP/2
-/// if it should speak that.
+/// Checks, without sending a push, whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate and, if
+/// the gateway should speak it, HTTP/2.
 package enum GatewayProbe {
-    /// Returns how long it took. A server may still refuse the certificate afterwards.
+    /// Returns how long the check took. A server may still refuse the certificate afterwards.
     package static func run(
         _ gateway: Gateway,
         with credential: Credential,

@@ -1,6 +1,6 @@
 import CarillonTLS
 
-/// Why something was not sent. An answer of APNs is not an error: it is in the `Result`.
+/// Why something was not sent. An answer from APNs is not an error; it is in the `Result`.
 public struct PushError: Error, Sendable, CustomStringConvertible {
     /// A kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -15,13 +15,13 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let invalidCredential = Self("invalidCredential")
         /// The gateway's address or trust root cannot be used.
         public static let invalidGateway = Self("invalidGateway")
-        /// No connection could be made: no such host, refused, or no answer in time.
+        /// No connection could be opened: no such host, connection refused, or no answer in time.
         public static let unreachable = Self("unreachable")
         /// The server's certificate is not trusted.
         public static let untrusted = Self("untrusted")
         /// The gateway did not accept the credential while connecting.
         public static let refused = Self("refused")
-        /// The gateway has seen too many new provider tokens, and accepts only the old one for a while.
+        /// The gateway has seen too many new provider tokens and accepts only the old one for a while.
         public static let throttled = Self("throttled")
         /// The peer does not speak HTTP/2, or violates it.
         public static let notHTTP2 = Self("notHTTP2")
@@ -31,7 +31,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let blocked = Self("blocked")
         /// The only connection has ended: see ``HTTP2Configuration/isSingleConnection``.
         public static let closed = Self("closed")
-        /// No connection took the push in time.
+        /// No connection accepted the push in time.
         public static let timedOut = Self("timedOut")
         /// The task was cancelled, or its permit to send ended.
         public static let cancelled = Self("cancelled")
@@ -44,7 +44,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public let code: Code
 
-    /// Whether the same call may succeed later, without any change: there was no connection, no room or no provider token.
+    /// Whether the same call may succeed later without any change: there was no connection, no room or no provider token.
     public var isRetryable: Bool {
         [.unreachable, .timedOut, .throttled, .noProviderToken, .blocked].contains(code)
     }
@@ -80,7 +80,7 @@ extension PushError {
         Self(.closed, "The only connection to \(gateway) has ended: make another session to send more.")
     }
 
-    /// Why no connection to the gateway could be made.
+    /// The error for a failure to connect to the gateway.
     init(connectingTo gateway: Gateway, _ error: any Error) {
         if let error = error as? PushError {
             self = error
@@ -91,7 +91,7 @@ extension PushError {
             case .untrusted, .wrongHostName, .expired, .notYetValid: .untrusted
             case .rejected where (error as? TLSError)?.isAboutCertificate == true: .refused
             case .noProtocol, .notTLS: .notHTTP2
-            // The credential was parsed before, so this is the gateway's trust root.
+            // The credential has already been parsed, so this is about the gateway's trust root.
             case .malformedCertificate, .tooLong: .invalidGateway
             default: .unreachable
             }

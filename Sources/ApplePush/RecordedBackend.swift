@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Returns given answers and records what was sent, for tests of programs that send pushes.
+/// Returns given answers and records what is sent, for tests of programs that send pushes.
 ///
 /// ```swift
 /// let backend = RecordedBackend { token in token == gone ? .rejected(410, "Unregistered") : .delivered }
@@ -9,9 +9,9 @@ import CarillonIO
 public struct RecordedBackend: Backend {
     /// What APNs would do with a push.
     public enum Answer: Sendable {
-        /// Accepts it.
+        /// APNs accepts the push.
         case delivered
-        /// Rejects it: status, reason, and with 410 the milliseconds since 1970.
+        /// APNs rejects the push, with a status, a reason and, for 410, a timestamp in milliseconds since 1970.
         case rejected(Int, String, timestamp: Int64? = nil, retryAfter: Int? = nil)
         /// The connection ends before the push is processed.
         case safe
@@ -27,7 +27,7 @@ public struct RecordedBackend: Backend {
         public let gateway: Gateway
         /// The device token.
         public let token: String
-        /// The identity it carried.
+        /// The identity that it carried.
         public let id: PushID
         /// The payload.
         public let payload: String
@@ -43,7 +43,7 @@ public struct RecordedBackend: Backend {
         public let collapseID: String?
     }
 
-    /// What this backend shares with those that are separate from it.
+    /// The part that separate backends share.
     private final class Tape: Sendable {
         let sent = Guarded<[Sent]>([])
         let deadTokens: Guarded<[Feedback]>
@@ -51,7 +51,7 @@ public struct RecordedBackend: Backend {
         init(_ deadTokens: [Feedback]) { self.deadTokens = Guarded(deadTokens) }
     }
 
-    /// What it shares with its copies.
+    /// The part that copies of this value share.
     private final class Life: Sendable {
         let isShutDown = Guarded(false)
     }
@@ -60,7 +60,7 @@ public struct RecordedBackend: Backend {
     private let life = Life()
     private let answer: @Sendable (String) -> Answer
 
-    /// A backend that answers each push by its token.
+    /// A backend that answers each push according to its token.
     public init(
         feedback: [Feedback] = [],
         answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .delivered }
@@ -76,8 +76,8 @@ public struct RecordedBackend: Backend {
     /// The pushes that were sent so far.
     public var sent: [Sent] { tape.sent.withLock { $0 } }
 
-    /// Returns the answers at once. Nothing is sent without a permit in force, in a cancelled task, or after a shutdown.
-    /// Malformed tokens are refused, as by the other backends.
+    /// Returns the answers at once. Nothing is sent without a permit in force, in a cancelled task, or after a shutdown. Malformed
+    /// tokens are rejected, as by other backends.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
@@ -148,7 +148,7 @@ public struct RecordedBackend: Backend {
         )
     }
 
-    /// A backend with the same recording and the same answers, which does not end with this one.
+    /// A backend with the same recording and the same answers, which outlives this one's shutdown.
     public func separate() -> Self { Self(tape, answer) }
 
     /// Does nothing: there are no connections.

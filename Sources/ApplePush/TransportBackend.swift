@@ -1,9 +1,9 @@
-/// Sends to each gateway over the transport that it speaks: see ``Gateway/transport``.
+/// Sends to each gateway over its own transport: see ``Gateway/transport``.
 public struct TransportBackend: Backend {
     private let http2: HTTP2Backend
     private let binary: BinaryBackend
 
-    /// A backend of these two, which it shuts down when it is shut down.
+    /// A backend that uses these two, and shuts them down when it is shut down.
     public init(http2: HTTP2Backend, binary: BinaryBackend) {
         self.http2 = http2
         self.binary = binary
@@ -26,17 +26,17 @@ public struct TransportBackend: Backend {
         await backend(of: gateway).deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
-    /// Connects, unless a connection takes pushes already.
+    /// Connects, unless a connection already accepts pushes.
     public func prepare(for gateway: Gateway, with credential: Credential) async {
         await backend(of: gateway).prepare(for: gateway, with: credential)
     }
 
-    /// Reads the list of a gateway of the legacy feedback service, which is the same with either transport.
+    /// Reads the list of a gateway of the legacy feedback service, which is the same for both transports.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
         try await http2.feedback(from: gateway, with: credential)
     }
 
-    /// Asks a channel service, which is there for HTTP/2 only.
+    /// Asks a channel service, which exists only for HTTP/2.
     public func manage(
         _ request: ChannelRequest,
         at gateway: Gateway,
@@ -45,7 +45,7 @@ public struct TransportBackend: Backend {
         try await http2.manage(request, at: gateway, with: credential)
     }
 
-    /// A backend of the same kind with connections of its own.
+    /// A backend of the same kind with its own connections.
     public func separate() -> Self { Self(http2: http2.separate(), binary: binary.separate()) }
 
     /// Closes connections that have been idle for longer than this.

@@ -1,4 +1,4 @@
-/// A database's name in logs and metrics: its host and name, without user and password.
+/// A database's label in logs and metrics: its host and name, without user or password.
 package enum DatabaseLabel {
     package static func of(_ text: String) -> String {
         guard let string = try? ConnectionString(text) else { return "?" }
@@ -8,7 +8,7 @@ package enum DatabaseLabel {
         return "\(host)\(port)/\(name)"
     }
 
-    /// Labels in the order given; equal ones get their number appended.
+    /// Labels in the order of the texts. Equal labels get their position appended.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }
         return labels.enumerated().map { place, label in

@@ -2,37 +2,37 @@ package import CarillonIO
 
 /// A session with PostgreSQL, shared by any number of tasks.
 ///
-/// Statements are pipelined and answered in the order in which they were asked for, each in an implicit transaction of its
-/// own: one that fails affects no other. The actor runs on an event loop, and nothing here blocks.
+/// Statements are pipelined and answered in the order of the calls. Each runs in its own implicit transaction, so a failure affects
+/// no other statement. The actor runs on an event loop, and nothing here blocks.
 package actor PostgresConnection {
     private let loop: EventLoop
     private var wire: Wire?
     private var watch: WatchToken?
     private var wantsToWrite = false
     private var pipeline = Pipeline<Request>(limit: 64)
-    /// Some poolers (PgBouncer 1.18) release a server process when it has answered, even if it has received a part of the next
-    /// statement, whose rest then goes to another process.
+    /// Some poolers (PgBouncer 1.18) release a server process once it has answered, even if it has received part of the next
+    /// statement. The rest then goes to another process.
     private static let limitWhenPooled = 1
-    /// How much of its input the current `COPY` was given; nil when the server waits for none.
+    /// How many bytes of its input the current `COPY` has been given; nil if the server is not waiting for input.
     private var fed: Int?
-    /// How much of the input libpq is given at a time.
+    /// How many bytes of input libpq is given at a time.
     private static let inputChunk = 65_536
     private var prepared = PreparedStatements()
     private let kind: ServerKind
     private let settings: SessionSettings
-    /// A pooler is in between, which may run every transaction in another server process: statements are then unnamed, and
+    /// Whether a pooler is in between. It may run each transaction in a different server process, so statements are unnamed and
     /// sent with their settings. Assumed until the first answer.
     package private(set) var isPooled = true
     private var reasonOfEnd: PostgresError?
-    /// As in 150018 for 15.18.
+    /// The server's version, such as 150018 for 15.18.
     package nonisolated let serverVersion: Int
-    /// The server process, as in `pg_stat_activity`; behind a pooler it has no meaning.
+    /// The server process, as in `pg_stat_activity`; meaningless behind a pooler.
     package nonisolated let backendProcessID: Int32
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. The time limit
-    /// is for each host. Close the connection before the loop is stopped.
+    /// Connects by libpq's rules: a URL, a list of keywords, or the empty string for the `PG*` variables. The time limit applies to
+    /// each host. Close the connection before stopping the loop.
     package static func connect(
         _ source: some ConnectionSource,
         on loop: EventLoop,
@@ -64,10 +64,10 @@ package actor PostgresConnection {
         backendProcessID = wire.backendProcessID
     }
 
-    /// Not isolated, since the loop may have ended before. No task waits for an answer, or it would hold a reference.
+    /// Not isolated, because the loop may have ended already. No task is waiting for an answer, because it would hold a reference.
     deinit {
         guard let wire, let watch else { return }
-        // The descriptor is closed after its watch is cancelled; if the loop has ended, there is no watch.
+        // Close the descriptor only after cancelling its watch; if the loop has ended, there is no watch.
         let loop = self.loop
         loop.submit {
             loop.cancel(watch)
@@ -98,14 +98,14 @@ package actor PostgresConnection {
         try await ask(.statement, .statement(statement, parameters)).affectedRows
     }
 
-    /// Runs several statements, separated by semicolons, after all earlier ones and before any later one. They are one
+    /// Runs several statements, separated by semicolons, after all earlier ones and before any later one. They form one
     /// transaction, unless they control transactions themselves.
     package func script(_ sql: String) async throws(PostgresError) {
         _ = try await ask(.script, .script(sql))
     }
 
-    /// Runs one `COPY … FROM STDIN` that reads the bytes, after all earlier statements and before any later one, and returns
-    /// the number of rows. An error in the bytes is reported when all of them are sent.
+    /// Runs one `COPY … FROM STDIN` that reads the bytes, after all earlier statements and before any later one. Returns the number
+    /// of rows. An error in the bytes is reported once all of them have been sent.
     @discardableResult
     package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
         try await ask(.script, .copy(sql, bytes)).affectedRows
@@ -117,14 +117,14 @@ package actor PostgresConnection {
         try await self.copy(sql, rows.bytes())
     }
 
-    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. No other task may use the connection
-    /// meanwhile: its statements would be part of the transaction.
+    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` if it throws. No other task may use the connection during the
+    /// transaction, because its statements would become part of it.
     package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         try await script("BEGIN")
         do {
             let value = try await body()
             let end = try await ask(.script, .script("COMMIT"))
-            // PostgreSQL's answer if a statement has failed and its error was ignored.
+            // PostgreSQL answers this way if a statement failed and its error was ignored.
             if end.commandTag == "ROLLBACK" {
                 throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")
             }
@@ -136,13 +136,13 @@ package actor PostgresConnection {
         }
     }
 
-    /// Ends the session. What is still in flight ends with an unknown outcome.
+    /// Ends the session. Statements still in flight end with an unknown outcome.
     package func close() { end(PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
     private func ask(_ kind: Pipeline<Request>.Kind, _ work: Request.Work) async throws(PostgresError) -> ServerResult {
         let answer: Request.Reply = await withCheckedContinuation { continuation in
-            // Not checked earlier: a task that does not prefer the loop may leave it on the way here, and the connection may
-            // end meanwhile.
+            // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
+            // meantime.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
             pipeline.enqueue(kind, Request(work, continuation))
             send()
@@ -164,7 +164,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// Finds out whether the server process is the one connected to, or a pooler is in between.
+    /// Determines whether the server process is the one connected to or a pooler is in between.
     private func greet(within limit: Duration) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
@@ -192,13 +192,12 @@ package actor PostgresConnection {
                 guard send(request.work, on: wire) else { return endAsLost() }
             }
             flush()
-            // libpq may read while it sends, to make room; the descriptor does not become readable again for what it has
-            // read.
+            // libpq may read while it sends, to make room. The descriptor does not become readable again for bytes already read.
             if hasDeparted { receive() }
         } while hasDeparted
     }
 
-    /// False: the connection is lost.
+    /// Returns false if the connection is lost.
     private func send(_ work: Request.Work, on wire: Wire) -> Bool {
         switch work {
         case .script(let sql), .copy(let sql, _):
@@ -217,7 +216,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// A statement that is too large for the protocol fails; others continue.
+    /// A statement that is too large for the protocol fails without affecting others.
     private func sync(_ wire: Wire, hasTaken: Bool) -> Bool {
         if !hasTaken {
             guard wire.isAlive else { return false }
@@ -259,7 +258,7 @@ package actor PostgresConnection {
             endAsLost()
             return false
         }
-        // The watch continues with the input of a COPY when there is room.
+        // The watch's handler sends more input of a COPY once there is room.
         let wantsToWrite = !isDone || fed != nil
         if self.wantsToWrite != wantsToWrite {
             self.wantsToWrite = wantsToWrite
@@ -268,8 +267,8 @@ package actor PostgresConnection {
         return isDone
     }
 
-    /// Gives a `COPY` its input in chunks, each when the one before was sent: libpq itself would buffer all of it. True: no
-    /// `COPY` waits for more.
+    /// Gives a `COPY` its input in chunks, each once the previous one has been sent, because libpq would buffer all of it. Returns
+    /// true if no `COPY` is waiting for more.
     private func feed() -> Bool {
         guard self.fed != nil else { return true }
         while let fed, case .copy(_, let bytes)? = pipeline.current?.work {
@@ -304,7 +303,7 @@ package actor PostgresConnection {
 
     private func receive() {
         var endsInARow = 0
-        // While the server waits for input, libpq has no result.
+        // libpq has no result while the server waits for input.
         while feed(), let wire {
             switch wire.next() {
             case .incomplete:
@@ -316,7 +315,7 @@ package actor PostgresConnection {
                     guard wire.enterPipeline() else { return endAsLost() }
                     complete()
                 } else if endsInARow > 2 {
-                    return  // libpq expects no more results: this happens only after a lost connection
+                    return  // libpq expects no more results, which happens only after a lost connection
                 }
             case .result(let result):
                 endsInARow = 0
@@ -357,9 +356,9 @@ package actor PostgresConnection {
             }
         }
         pipeline.current?.failed(error)
-        // Without memory for the answer, for example, its content is lost, as if the connection had broken.
+        // The answer is lost, for example for lack of memory, as if the connection had broken.
         if result.isOfLibpq { return endAsLost() }
-        // After a fail-over this server may stay a standby, while another accepts writes.
+        // After a fail-over, this server may remain a standby while another accepts writes.
         if error.sqlState == "25006", kind == .writable {
             end(PostgresError(.closed, "the server of this connection to PostgreSQL no longer accepts writes"))
         }
@@ -380,7 +379,7 @@ package actor PostgresConnection {
         guard let wire = self.wire.take() else { return }
         reasonOfEnd = reason
         if let watch = self.watch.take() { loop.cancel(watch) }
-        // The descriptor is closed here, after its watch is cancelled.
+        // Close the descriptor here, after its watch has been cancelled.
         withExtendedLifetime(wire) {}
         let (sent, unsent) = pipeline.takeAll()
         for request in sent { request.completeAsLost(reason) }

@@ -1,20 +1,20 @@
 import CarillonIO
 
-/// What went wrong between this program and PostgreSQL. The description, unlike the message, names the statement and gives
-/// the hint.
+/// An error from PostgreSQL or from the connection to it. Unlike the message, the description names the statement and includes the
+/// hint.
 package struct PostgresError: CodedError {
     package enum Code: Sendable {
         /// The connection string cannot be understood.
         case malformedURL
-        /// No PostgreSQL answers there, or it does not take connections now: worth another try.
+        /// No PostgreSQL answers at the address, or it does not accept connections now: worth retrying.
         case unreachable
-        /// The same, and neither the connection string nor libpq's variables name a server.
+        /// Like `unreachable`, and neither the connection string nor libpq's variables name a server.
         case unnamed
-        /// It answered, and refuses this user, password or database.
+        /// The server answered but rejects this user, password or database.
         case authentication
         /// The server's own error about a statement: see `sqlState`.
         case server
-        /// The connection is lost or closed: see `effect` for the statement.
+        /// The connection is lost or closed: see `outcome` for what became of the statement.
         case closed
         /// A value is not of the type that the program expected.
         case unexpectedValue
@@ -22,16 +22,16 @@ package struct PostgresError: CodedError {
         case notInstalled
         /// A private cluster did not start.
         case clusterFailed
-        /// The statement has waited too long for its turn, and was not sent.
+        /// The statement waited too long for its turn and was not sent.
         case busy
         case cancelled
     }
 
     /// What became of the statement.
     package enum Effect: Sendable {
-        /// It has changed nothing and will not: the server refused it, or it was never sent.
+        /// It has changed nothing and will change nothing: the server rejected it, or it was never sent.
         case nothingDone
-        /// It was sent and no answer came: it may have been committed, or not.
+        /// It was sent but not answered: it may or may not have been committed.
         case unknown
     }
 
@@ -39,17 +39,17 @@ package struct PostgresError: CodedError {
     package let message: String
     package let underlying: (any Error)?
     package var effect: Effect
-    /// Five characters, where the server sent them.
+    /// The SQLSTATE, five characters, if the server sent one.
     package let sqlState: String?
     /// What to do, from the server or from this program.
     package let hint: String?
     /// The server's `DETAIL`, which may quote the row's values: not for logs.
     package let detail: String?
     package let constraint: String?
-    /// The table of the row that another session has locked, where the server names it.
+    /// The table of the row that another session has locked, if the server names it.
     package var lockedRelation: String?
     package var statement: String?
-    /// This program closed the connection, which was intact, because it could not continue: without memory, for example.
+    /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
     package var isOwnFault = false
 
     package init(
@@ -76,7 +76,7 @@ package struct PostgresError: CodedError {
 }
 
 extension PostgresError {
-    /// A session was established, and its first statement is not answered.
+    /// The error for a session whose first statement is not answered.
     static func silent(for limit: Duration) -> PostgresError {
         PostgresError(
             .closed,
@@ -91,13 +91,13 @@ extension PostgresError {
         PostgresError(.clusterFailed, message, hint: hint, underlying: underlying)
     }
 
-    /// The same statement may succeed later. Every other error of the server is permanent, and so is a value that cannot be
-    /// sent or read.
+    /// Whether the same statement may succeed later. All other server errors are permanent, and so is a value that cannot be sent
+    /// or read.
     ///
-    /// The list is that of `carillon.is_transient`: connection failures (08), colliding transactions (40), exhausted
-    /// resources (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P,
-    /// 25006), and its disks (58). Errors that concern only this connection are transient too: a prepared statement that a
-    /// pooler has dropped, or has already (26000, 42P05).
+    /// The list is that of `carillon.is_transient`: connection failures (08), colliding transactions (40), exhausted resources
+    /// (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006), and system
+    /// errors such as disk failures (58). Errors that concern only this connection are transient too: a prepared statement that
+    /// does not exist or already exists, because of a pooler (26000, 42P05).
     package var isTransient: Bool {
         guard code == .server, let state = sqlState else { return code != .unexpectedValue }
         return switch state.prefix(2) {

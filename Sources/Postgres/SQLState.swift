@@ -9,13 +9,13 @@ package enum SQLState {
 
     package static let undefinedObject = "42704"
     package static let duplicateObject = "42710"
-    /// A token of a program that is not known.
+    /// An unknown token of a program.
     package static let unknownLogin = "28000"
 
-    /// The schema is missing, or is of another version than the program.
+    /// The schema is missing or of a different version than the program.
     package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
-    /// A function of the schema rejected a value, and says which.
+    /// A function of the schema rejected a value and named it.
     package static let badValue = "22023"
     package static let tooLarge = "54000"
     /// JSON that is nested more deeply than PostgreSQL's stack allows.
@@ -24,6 +24,6 @@ package enum SQLState {
     /// A function of the schema rejected a value, or the value has the wrong type: the caller can fix it.
     package static let badArgument: Set<String> = [badValue, "22P02", "22003", tooLarge, tooDeep]
 
-    /// The server is shutting down, starting, or was stopped.
+    /// The server is starting, shutting down or has been stopped.
     package static let unavailable: Set<String> = ["57P01", "57P02", "57P03"]
 }

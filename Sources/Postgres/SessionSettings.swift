@@ -1,15 +1,15 @@
 /// Settings for every statement of a session, directly or through a pooler.
 ///
-/// A pooler may run each transaction in another server process, so there the settings are sent with every statement and end
-/// with its transaction, and do not affect other users of the pool.
+/// A pooler may run each transaction in a different server process. Behind one, the settings are therefore sent with every
+/// statement, last for its transaction, and do not affect other users of the pool.
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
-    /// Overrides what a role or a database may set: a time-out would end a command half-way.
+    /// Overrides the settings of the role and the database, whose time-outs could end a command half-way.
     package static let unhurried: SessionSettings = [
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
-        // Compilation would cost more than the statements themselves.
+        // JIT compilation would cost more than the statements themselves.
         "jit": "off",
     ]
 
@@ -17,7 +17,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     private init(_ pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
-    /// The versions of PostgreSQL that introduced settings: older servers refuse them.
+    /// The versions of PostgreSQL that introduced settings; older servers reject them.
     private static let introductions = ["transaction_timeout": 170_000]
 
     /// The settings that a server of that version supports.
@@ -25,7 +25,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         SessionSettings(pairs.filter { Self.introductions[$0.name, default: 0] <= serverVersion })
     }
 
-    /// These and the others, which replace those of the same name.
+    /// These settings and the others, which override those of the same name.
     package func with(_ others: SessionSettings) -> SessionSettings {
         let names = Set(others.pairs.map(\.name))
         return SessionSettings(pairs.filter { !names.contains($0.name) } + others.pairs)
@@ -33,8 +33,8 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     var isEmpty: Bool { pairs.isEmpty }
 
-    /// What is executed first in each transaction behind a pooler. The transaction has begun by then, so a default for its
-    /// isolation would come too late: its own isolation is set, before any query.
+    /// The statements executed first in each transaction behind a pooler. Setting the default isolation would be too late for the
+    /// transaction that has already begun, so its own isolation is set, before any query.
     var openings: [String] {
         let isolation = pairs.last { $0.name == "default_transaction_isolation" }
         return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [
@@ -42,10 +42,11 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         ]
     }
 
-    /// Sets them for a transaction.
+    /// A statement that sets them for a transaction.
     package var forTransaction: String { "SELECT " + calls(isLocal: "true").joined(separator: ", ") }
 
-    /// Returns the number of the server process and, if that is the process connected to ($1), sets them for the session.
+    /// A statement that returns the server's process ID and, if it is the process connected to ($1), sets the settings for the
+    /// session.
     static func greeting(_ settings: SessionSettings) -> String {
         (["SELECT pg_backend_pid()"] + settings.calls(isLocal: "pg_backend_pid() <> $1")).joined(separator: ", ")
     }

@@ -1,6 +1,6 @@
-/// An SQL statement that every connection prepares when it first runs it. Make it once, as a `static let`.
+/// An SQL statement that each connection prepares on first use. Create it once, as a `static let`.
 package struct Statement: Sendable {
-    /// On the server and in errors. No two statements may share one.
+    /// The name on the server and in errors. No two statements may share one.
     package let name: String
     package let sql: String
 

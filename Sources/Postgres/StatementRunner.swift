@@ -1,4 +1,4 @@
-/// What runs a statement: one connection, or the few connections of a service.
+/// Runs statements, over one connection or the few connections of a service.
 package protocol StatementRunner: Sendable {
     func query<R: Sendable>(
         _ statement: Statement,

@@ -1,29 +1,29 @@
 import CarillonIO
 
-/// The open connections of a server, as a value. When few more are allowed, it names the one to close, so that connections that
-/// clients keep open, or on which they send nothing, never keep others out.
+/// The open connections of a server, as a value. When the limit is near, it names a connection to close, so that idle connections
+/// never keep new clients out.
 struct ConnectionTable {
     typealias ID = UInt
 
     enum Room: Equatable {
         case enough
-        /// Only if this one is closed.
+        /// There is room only if this connection is closed.
         case closing(ID)
-        /// As many as are allowed, each with a request under way.
+        /// There is no room: each of the allowed connections has a request under way.
         case none
     }
 
     private struct Entry {
         var activeAt: MonotonicInstant
-        /// It has had a response. Clients that keep such a connection must expect that it is closed.
+        /// Whether it has had a response. Clients that keep such a connection open must expect it to be closed.
         var hasServed = false
-        /// Its request is complete, and its response is not sent yet.
+        /// Whether its request is complete and its response not sent yet.
         var isBusy = false
         var isDismissed = false
     }
 
     private let limit: Int
-    /// The rest is for connections that come while others are being closed.
+    /// How many connections may stay open. The rest of `limit` is for connections that arrive while others are being closed.
     private let most: Int
     private var entries: [ID: Entry] = [:]
     private var dismissed = 0
@@ -33,7 +33,8 @@ struct ConnectionTable {
         most = limit - max(1, limit / 16)
     }
 
-    /// It is being closed, so what still comes on it must not be done: its client would never learn that it was.
+    /// Whether the connection is being closed. Requests that still arrive on it must not be executed: the client would never get
+    /// the response.
     func isDismissed(_ id: ID) -> Bool { entries[id]?.isDismissed ?? false }
 
     mutating func opened(_ id: ID, at now: MonotonicInstant) -> Room {
@@ -43,10 +44,10 @@ struct ConnectionTable {
 
     mutating func received(_ id: ID, at now: MonotonicInstant) { entries[id]?.activeAt = now }
 
-    /// A whole request.
+    /// A whole request has arrived on the connection.
     mutating func began(_ id: ID) { entries[id]?.isBusy = true }
 
-    /// Its response is sent.
+    /// The response has been sent.
     mutating func ended(_ id: ID, at now: MonotonicInstant) -> Room {
         entries[id]?.isBusy = false
         entries[id]?.hasServed = true

@@ -3,8 +3,8 @@ import CarillonCMicroHTTP
 extension Exchange {
     private typealias Fields = [(name: String, value: String)]
 
-    /// The request as libmicrohttpd has it, on its thread. Nil if its query is not valid: libmicrohttpd decodes nothing, see
-    /// `WebServer`, except that it has turned each plus sign into a space.
+    /// Reads the request from libmicrohttpd, on its thread. Nil if the query is not valid. libmicrohttpd decodes nothing (see
+    /// `WebServer`), except that it turns each plus sign into a space.
     static func request(
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
@@ -21,7 +21,7 @@ extension Exchange {
         return request(connection, method, path, query: query, body: body)
     }
 
-    /// A request that is refused, which may have no valid query and no body yet.
+    /// The head of a request that is refused, which may have no valid query and no body yet.
     static func head(
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
@@ -47,7 +47,7 @@ extension Exchange {
         )
     }
 
-    /// False if two headers say where the body ends.
+    /// False if more than one header determines where the body ends.
     static func hasOneLength(_ connection: OpaquePointer) -> Bool {
         let lengths = fields(of: connection, .HEADER_KIND).count { name, _ in
             ["content-length", "transfer-encoding"].contains(name.lowercased())

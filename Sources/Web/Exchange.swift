@@ -3,8 +3,8 @@ import Synchronization
 
 /// A request and its response.
 ///
-/// `@unchecked`, because only libmicrohttpd's thread touches the body and the refusal, and the lock guards the rest. Other threads use
-/// the connection only to resume it, under that lock and while it is suspended, when libmicrohttpd cannot free it.
+/// `@unchecked`, because only libmicrohttpd's thread touches the body and the refusal, and the lock guards the rest. Other threads
+/// use the connection only to resume it, under that lock and while it is suspended, so libmicrohttpd cannot free it.
 final class Exchange: @unchecked Sendable {
     private enum State {
         case reading
@@ -15,7 +15,7 @@ final class Exchange: @unchecked Sendable {
     private let connection: OpaquePointer
     private let state = Mutex(State.reading)
     private(set) var body: [UInt8] = []
-    /// The response, if the request is refused before it is complete. Then the body is discarded.
+    /// The response if the request was refused before it was complete; the body is then discarded.
     private(set) var refusal: Response?
     private(set) var received = 0
 
@@ -47,8 +47,7 @@ final class Exchange: @unchecked Sendable {
         MHD_suspend_connection(connection)
     }
 
-    /// The task that will answer. It is cancelled when the server stops first; if the server has stopped already, it is
-    /// cancelled at once.
+    /// Records the task that will answer. It is cancelled if the server stops first, or at once if the server has already stopped.
     func isHandled(by task: Task<Void, Never>) {
         let isTooLate = self.state.withLock { state in
             guard case .handling = state else { return true }

@@ -2,7 +2,7 @@ import CarillonCMicroHTTP
 import CarillonIO
 import Synchronization
 
-/// Where libmicrohttpd's thread hands over requests and fetches responses.
+/// The hand-over point between libmicrohttpd's thread and the handlers: requests in, responses out.
 final class ExchangeTable: Sendable {
     private struct Work {
         var isClosed = false
@@ -10,7 +10,7 @@ final class ExchangeTable: Sendable {
         var open = 0
         var idle: (@Sendable () -> Void)?
         var underWay: [ObjectIdentifier: (exchange: Exchange, request: Request)] = [:]
-        /// Those that may still be open.
+        /// The streams that may still be open.
         var streams: [ResponseStream] = []
     }
 
@@ -48,7 +48,7 @@ final class ExchangeTable: Sendable {
     ) -> MHD_Result {
         guard touch(connection) else { return .NO }
         guard let known = slot.pointee else { return begin(connection, method, path, slot) }
-        // Still kept by the slot, since the request is not over.
+        // Not yet freed: the slot keeps a reference until the request ends.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
         guard uploaded.isEmpty else {
@@ -143,7 +143,7 @@ final class ExchangeTable: Sendable {
         switch room {
         case .enough: break
         case .closing(let id):
-            // Open: libmicrohttpd tells this thread when it closes one.
+            // Still open, because libmicrohttpd reports each close on this thread.
             guard let connection = OpaquePointer(bitPattern: id) else { return }
             cmicrohttp_shut_down(connection)
             observer?(.idleConnectionClosed)
@@ -153,7 +153,7 @@ final class ExchangeTable: Sendable {
 
     // MARK: Ends
 
-    /// Called when the response of a request is sent, or its connection is lost.
+    /// Called when the response to a request has been sent or its connection lost.
     ///
     /// - Parameter wasOpen: false if it was answered by its headers alone.
     func ended(on connection: OpaquePointer, wasOpen: Bool) {
@@ -166,7 +166,7 @@ final class ExchangeTable: Sendable {
         idle?()
     }
 
-    /// Refuses requests that come from now on, and calls `idle` when no request is open.
+    /// Refuses new requests from now on, and calls `idle` once no request is open.
     func refuseMore(idle: @escaping @Sendable () -> Void) {
         let (isIdle, streams) = self.work.withLock { work in
             work.isClosed = true
@@ -178,7 +178,7 @@ final class ExchangeTable: Sendable {
         if isIdle { idle() }
     }
 
-    /// Stops accepting work. Requests under way are answered now, if their connection lives long enough.
+    /// Stops accepting work. Requests under way are answered now, if their connections last long enough.
     func close() {
         let (left, streams) = self.work.withLock { work in
             work.isClosed = true
@@ -216,7 +216,7 @@ final class ExchangeTable: Sendable {
     }
 
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {
-        // Suspended first: once it is listed, it may be answered at any moment.
+        // Suspend first: once the exchange is listed, it may be answered at any moment.
         exchange.suspend()
         let isOpen = self.work.withLock { work in
             if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = (exchange, request) }
@@ -225,7 +225,7 @@ final class ExchangeTable: Sendable {
         guard isOpen else { return exchange.answer(refusing(.stopping, request)) }
         let task = Task {
             exchange.answer(await handler(request))
-            // Listed last: `close` waits for the exchanges that it finds here.
+            // Remove it only now: `close` waits for the exchanges that it finds here.
             _ = self.work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
         }
         exchange.isHandled(by: task)

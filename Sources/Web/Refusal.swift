@@ -1,7 +1,7 @@
 /// A request that reaches no handler, and why.
 package struct Refusal: Sendable {
     package enum Cause: Sendable {
-        /// Its address is not valid percent-encoded UTF-8, or where its body ends is not certain.
+        /// Its address is not valid percent-encoded UTF-8, or the end of its body is ambiguous.
         case malformed
         case unknownPath
         case wrongMethod
@@ -33,7 +33,7 @@ package struct Refusal: Sendable {
     }
 
     static let malformed = Refusal(.malformed, 400, "The address is not valid percent-encoded UTF-8.")
-    /// A proxy may believe the one length and this server the other: what follows would be a request that no proxy has seen.
+    /// A proxy may use one length and this server the other, so the rest could smuggle in a request that no proxy has seen.
     static let uncertainLength = Refusal(
         .malformed,
         400,
@@ -48,15 +48,15 @@ package struct Refusal: Sendable {
         Refusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
     }
 
-    /// - Parameter methods: those that the path takes, as a list.
+    /// - Parameter methods: the methods that the path accepts, as a list.
     static func wrongMethod(allowed methods: String) -> Refusal {
         Refusal(.wrongMethod, 405, "This path takes \(methods).", headers: [("Allow", methods)])
     }
 
-    /// As text, for people.
+    /// The refusal as plain text.
     package var response: Response { completed(Response(text: detail + "\n", status: status)) }
 
-    /// With the headers that belong to the refusal, however it is written.
+    /// Adds the headers that belong to the refusal to any form of its response.
     package func completed(_ response: Response) -> Response {
         headers.reduce(response) { $0.adding($1.name, $1.value) }
     }

@@ -8,9 +8,9 @@ package struct Request: Sendable {
     package let query: [(name: String, value: String)]
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// The address that it comes from, without its port.
+    /// The client's address, without the port.
     package let peer: String?
-    /// The parts of the path that the route has in braces, decoded.
+    /// The values of the route's path parameters, decoded.
     package private(set) var pathParameters: [String: String] = [:]
 
     package init(
@@ -41,7 +41,7 @@ package struct Request: Sendable {
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Whether there is more than one header with that name, so that the first cannot be believed.
+    /// Whether there is more than one header with that name, so that the first cannot be trusted.
     package func hasSeveral(_ name: String) -> Bool {
         let name = name.lowercased()
         return headers.count { $0.name.lowercased() == name } > 1

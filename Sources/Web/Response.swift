@@ -2,7 +2,7 @@ package struct Response: Sendable {
     package let status: Int
     package private(set) var headers: [(name: String, value: String)]
     package let body: [UInt8]
-    /// In place of the body.
+    /// If set, it replaces the body.
     package private(set) var stream: ResponseStream?
 
     package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -20,24 +20,24 @@ package struct Response: Sendable {
         self.init(text: json, status: status, contentType: "application/json")
     }
 
-    /// A body that comes in pieces. A proxy must pass each on at once.
+    /// A body that is sent in pieces. A proxy must pass each one on at once.
     package init(stream: ResponseStream, contentType: String) {
         self.init(headers: [("Content-Type", contentType), ("X-Accel-Buffering", "no")])
         self.stream = stream
     }
 
-    /// A page, which loads nothing from elsewhere, runs no script within it, and cannot be framed.
+    /// A page that loads nothing from elsewhere, runs no inline script and cannot be framed.
     package init(page: HTML, status: Int = 200) {
         self.init(text: page.markup, status: status, contentType: "text/html; charset=utf-8")
         headers += Self.pageHeaders
     }
 
-    /// To another page of this server, which is fetched by GET.
+    /// Redirects to another page of this server, which the client fetches with GET.
     package static func redirect(to link: Link) -> Response {
         Response(status: 303, headers: [("Location", link.text)])
     }
 
-    /// The page has this address, and the request is to be sent there.
+    /// Redirects to the page's actual address, keeping the method.
     package static func moved(to link: Link) -> Response {
         Response(status: 308, headers: [("Location", link.text)])
     }

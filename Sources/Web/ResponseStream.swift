@@ -1,10 +1,10 @@
 import CarillonCMicroHTTP
 import Synchronization
 
-/// The body of a response that comes in pieces, for as long as its client listens.
+/// The body of a response that is sent in pieces for as long as its client listens.
 ///
-/// `@unchecked`, because the connection is only touched under the lock: by libmicrohttpd's thread while it reads, and by others to
-/// resume it while it is suspended, when libmicrohttpd cannot free it.
+/// `@unchecked`, because the connection is used only under the lock: by libmicrohttpd's thread while it reads, and by others to
+/// resume it while it is suspended, so libmicrohttpd cannot free it.
 package final class ResponseStream: @unchecked Sendable {
     package typealias Feed = @Sendable (ResponseStream) async -> Void
 
@@ -17,14 +17,14 @@ package final class ResponseStream: @unchecked Sendable {
         var feed: Task<Void, Never>?
     }
 
-    /// A client that leaves more unread than this is not waited for.
+    /// The stream is closed if its client leaves more than this unread.
     private static let mostWaiting = 512 * 1024
     private static let pieceBytes = 16 * 1024
 
     private let body: Feed
     private let state = Mutex(State())
 
-    /// - Parameter body: sends the pieces, and returns at the end. It is cancelled when the client is gone or the server stops.
+    /// - Parameter body: sends the pieces and returns at the end. It is cancelled when the client disconnects or the server stops.
     package init(_ body: @escaping Feed) { self.body = body }
 
     package var isClosed: Bool { state.withLock(\.isClosed) }
@@ -41,7 +41,8 @@ package final class ResponseStream: @unchecked Sendable {
         }
     }
 
-    /// What was sent before is delivered. When this returns, the connection is not suspended, and never again.
+    /// Ends the stream. Pieces already sent are delivered. When this returns, the connection is not suspended and never will be
+    /// again.
     package func close() {
         let feed = self.state.withLock { state in
             state.isClosed = true
@@ -62,7 +63,7 @@ package final class ResponseStream: @unchecked Sendable {
 
     // MARK: libmicrohttpd
 
-    /// For libmicrohttpd, which reads it on its thread and says when it has no more use for it.
+    /// The response for libmicrohttpd, which reads the stream on its thread and reports when it no longer needs it.
     func response(on connection: OpaquePointer) -> OpaquePointer? {
         let context = Unmanaged.passRetained(self)
         let response = cmicrohttp_stream(
@@ -75,7 +76,7 @@ package final class ResponseStream: @unchecked Sendable {
             context.toOpaque(),
             { context in
                 guard let context else { return }
-                // The reference that was given to libmicrohttpd, which calls this once.
+                // Releases the reference passed to libmicrohttpd, which calls this once.
                 Unmanaged<ResponseStream>.fromOpaque(context).takeRetainedValue().ended()
             }
         )
@@ -97,7 +98,7 @@ package final class ResponseStream: @unchecked Sendable {
         if isTooLate { feed.cancel() }
     }
 
-    /// Copies what waits. Without anything, the connection is suspended until there is.
+    /// Copies waiting bytes. If there are none, suspends the connection until there are.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         self.state.withLock { state in
             let count = min(state.waiting.count, buffer.count)
@@ -115,7 +116,7 @@ package final class ResponseStream: @unchecked Sendable {
         }
     }
 
-    /// libmicrohttpd has no more use for it.
+    /// libmicrohttpd no longer needs the stream.
     private func ended() {
         let feed = self.state.withLock { state in
             state.isClosed = true

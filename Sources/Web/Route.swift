@@ -6,8 +6,8 @@ package struct Route: Sendable {
     let pattern: PathPattern
     let handler: Handler
 
-    /// The whole path is compared. A part in braces matches any text, and the handler finds it by its name:
-    /// `/apps/{name}`. The handler is cancelled when the server stops.
+    /// Matches the whole path. A part in braces, as in `/apps/{name}`, matches any text, which the handler finds under that name.
+    /// The handler is cancelled when the server stops.
     package init(_ method: Method, _ path: String, _ handler: @escaping Handler) {
         self.method = method
         pattern = PathPattern(path)

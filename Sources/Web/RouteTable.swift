@@ -1,4 +1,4 @@
-/// The routes of a server, and the responses where no route matches.
+/// The routes of a server, and the refusals for requests that match no route.
 struct RouteTable: Sendable {
     enum Match {
         /// With the values of the path's parameters.
@@ -17,7 +17,7 @@ struct RouteTable: Sendable {
         entries = handlers.map { ($0, $1) }.sorted { $0.pattern.parameterCount < $1.pattern.parameterCount }
     }
 
-    /// - Parameter path: as it was sent, percent-encoded.
+    /// - Parameter path: as sent, percent-encoded.
     func match(method: String, path: String) -> Match {
         for entry in entries {
             guard let values = entry.pattern.match(path) else { continue }
@@ -31,7 +31,8 @@ struct RouteTable: Sendable {
         return .refused(.unknownPath)
     }
 
-    /// Whether a page has this address without the slash at its end. The address of a form is never typed.
+    /// Whether a page exists at this address without its final slash. Only GET and HEAD are checked, because nobody types the
+    /// address of a form.
     private func hasSlashTooMany(method: String, path: String) -> Bool {
         guard ["GET", "HEAD"].contains(method), path.hasSuffix("/") else { return false }
         let shorter = String(path.dropLast())

@@ -9,7 +9,7 @@ package struct StaticFile: Sendable {
         self.name = name
         self.contentType = contentType
         self.bytes = bytes
-        // FNV-1a: it only has to differ from that of another version.
+        // FNV-1a: the digest only has to differ between versions.
         let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         digest = String(hash, radix: 16)
     }

@@ -13,16 +13,17 @@ package final class WebServer: Sendable {
     private let running = Mutex<Running?>(nil)
 
     private struct Running {
-        /// Safe, because it is used with the lock held only, and `stop` removes it there.
+        /// Safe, because it is used only with the lock held, and `stop` removes it under the lock.
         nonisolated(unsafe) let daemon: OpaquePointer
         let port: UInt16
     }
 
-    /// With port 0, the system chooses one.
+    /// Port 0 lets the system choose a port.
     ///
     /// - Parameters:
-    ///   - admission: judges a request by its headers, before its body is kept. What it returns is the response.
-    ///   - refusing: writes the response to a request that reaches no handler. Of a request whose address or body is refused, it
+    ///   - admission: checks a request by its headers, before its body is kept. If it returns a response, the request is refused
+    ///     with it.
+    ///   - refusing: writes the response to a request that reaches no handler. If the address or the body was refused, the request
     ///     has no query and no body.
     ///   - observer: must return at once.
     package init(
@@ -41,7 +42,7 @@ package final class WebServer: Sendable {
 
     deinit { stop() }
 
-    /// The port it listens on; 0 before it does.
+    /// The port that it listens on; 0 before it listens.
     package var port: UInt16 {
         self.running.withLock { running in
             if let running { running.port } else { 0 }
@@ -66,7 +67,7 @@ package final class WebServer: Sendable {
             flags,
             { context, connection, path, method, _, upload, size, slot in
                 guard let context, let connection, let path, let method, let size, let slot else { return .NO }
-                // Not yet freed: this thread ends before `exchanges` is freed.
+                // Still alive: this thread ends before `exchanges` is freed.
                 let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
                 let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
                 size.pointee = 0
@@ -75,8 +76,8 @@ package final class WebServer: Sendable {
             { context, connection, slot, _ in
                 guard let context, let connection, let slot else { return }
                 let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
-                // The reference that `ExchangeTable` left in the slot; libmicrohttpd calls this once a request, as its last
-                // call.
+                // Release the reference that `ExchangeTable` left in the slot. libmicrohttpd calls this once per request, as its
+                // last call.
                 let exchange = slot.pointee
                 slot.pointee = nil
                 if let exchange { Unmanaged<Exchange>.fromOpaque(exchange).release() }
@@ -91,14 +92,14 @@ package final class WebServer: Sendable {
                     exchanges.closed(connection)
                 }
             },
-            // Paths and queries stay as they were sent: decoded, a slash in a name would be one of the path, and a null
-            // character would end it.
+            // Leave paths and queries as sent: after decoding, a slash in a name would separate path segments, and a null character
+            // would end the path.
             { _, _, text in
                 var length = 0
                 while let text, text[length] != 0 { length += 1 }
                 return length
             },
-            // `exchanges` lives as long as this server, whose end waits for the daemon's.
+            // `exchanges` lives as long as this server, which waits for the daemon to end.
             Unmanaged.passUnretained(self.exchanges).toOpaque(),
             &options
         )
@@ -109,11 +110,11 @@ package final class WebServer: Sendable {
         running.withLock { $0 = Running(daemon: daemon, port: port) }
     }
 
-    /// Accepts no more connections, and waits until the responses to all requests are sent, or the time is over. New requests
-    /// on open connections are refused.
+    /// Stops accepting connections, and waits until all requests have been answered or the time is up. New requests on open
+    /// connections are refused.
     package func drain(on loop: EventLoop, within limit: Duration) async {
         let listener = self.running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
-        // The descriptor was ours, and libmicrohttpd gives it back.
+        // libmicrohttpd returns the descriptor, which is ours to close.
         if let listener, listener >= 0 { _ = Socket(owning: listener) }
         let (idle, input) = AsyncStream<Void>.makeStream()
         exchanges.refuseMore { input.finish() }

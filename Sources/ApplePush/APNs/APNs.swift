@@ -7,18 +7,18 @@ public struct APNs: Sendable {
 
     /// Sends a message to each of its tokens.
     ///
-    /// If the task is cancelled, no more pushes are sent: those that were not are in the result's `unsent`.
+    /// If the task is cancelled, no more pushes are sent. The result's `unsent` lists the tokens of those that were not sent.
     ///
-    /// - Throws: A `PushError` if the message cannot be encoded, or if nothing was sent: no connection could be made, or none
-    ///   had room in time. Later failures are in the result.
+    /// - Throws: A `PushError` if the message cannot be encoded, or if nothing was sent because no connection could be opened or
+    ///   none had room in time. Later failures are in the result.
     public func send(_ message: Message) async throws(PushError) -> Result {
         let outcomes = try await outcomes(of: message)
         if let reason = outcomes.unsentReason, outcomes.areUnsent, reason.code != .cancelled { throw reason }
         return Result(of: message, outcomes)
     }
 
-    /// Sends a message to tokens that are read while it is sent, and returns the pushes in the order of the tokens: for more
-    /// tokens than should be in memory.
+    /// Sends a message to tokens that are read during sending, and returns the pushes in the order of the tokens. For more tokens
+    /// than should be in memory.
     ///
     /// ```swift
     /// for try await push in apns.send(message, to: database.tokens()) where push.isDead { forget(push.token) }
@@ -27,7 +27,7 @@ public struct APNs: Sendable {
     /// - Parameters:
     ///   - message: What to send. Its own tokens are ignored.
     ///   - tokens: The device tokens in hexadecimal digits.
-    ///   - atOnce: How many tokens are read ahead of the last push that the caller has seen.
+    ///   - atOnce: How many tokens may be read ahead of the last push that the caller has received.
     public func send<Tokens: AsyncSequence>(
         _ message: Message,
         to tokens: Tokens,
@@ -36,7 +36,7 @@ public struct APNs: Sendable {
         PushSequence(of: message, to: tokens, atOnce: atOnce, through: self)
     }
 
-    /// The same for tokens of a sequence that computes them without waiting, such as a range of an array or lines of a file.
+    /// The same for a sequence that returns tokens without waiting, such as a range of an array or lines of a file.
     public func send<Tokens: Sequence>(
         _ message: Message,
         to tokens: Tokens,
@@ -45,11 +45,11 @@ public struct APNs: Sendable {
         send(message, to: TokensAtHand(tokens), atOnce: atOnce)
     }
 
-    /// The dead tokens that a gateway of the legacy feedback service lists, such as `Gateway.feedback`. This needs a
-    /// certificate. Other gateways have no list: there each `Result` has its own `feedback`.
+    /// The dead tokens that a gateway of the legacy feedback service lists, such as `Gateway.feedback`. This needs a certificate.
+    /// Other gateways have no list; for them, see the `feedback` of each `Result`.
     ///
-    /// - Throws: A `PushError` if no connection could be made, or the gateway speaks HTTP/2 and so has no list. A later
-    ///   failure ends the list, and is its `failure`.
+    /// - Throws: A `PushError` if no connection could be opened, or if the gateway speaks HTTP/2 and so has no list. A later
+    ///   failure ends the list and becomes its `failure`.
     public func feedback() async throws(PushError) -> FeedbackList {
         try await connection.feedback()
     }

@@ -1,5 +1,5 @@
 extension APNs {
-    /// A gateway and a credential to send with: a value. The sockets belong to the session.
+    /// A gateway and the credential to send with. This is a value; the sockets belong to the session.
     public struct Connection: Sendable {
         private let backend: any Backend
         private let isSingleUse: Bool
@@ -17,12 +17,12 @@ extension APNs {
             self.isSingleUse = isSingleUse
         }
 
-        /// Connects, so that the next pushes are sent without delay. If no connection can be made, the next `send` says why.
+        /// Connects, so that the next pushes are sent without delay. If no connection can be opened, the next `send` reports why.
         public func prepare() async {
             if !isSingleUse { await backend.prepare(for: gateway, with: credential) }
         }
 
-        /// Sends every push of the batch, and returns an outcome for each: for senders of very many.
+        /// Sends every push of the batch, and returns an outcome for each. For senders of very many pushes.
         public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
             guard isSingleUse else { return await backend.deliver(batch, to: gateway, with: credential) }
             let own = backend.separate()

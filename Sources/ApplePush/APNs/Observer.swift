@@ -1,8 +1,8 @@
 extension APNs {
     /// Receives events about connections and pushes, for logs and metrics: see ``HTTP2Configuration/observer``.
     ///
-    /// Its methods are called on the thread that carries the connections, so they must return at once: count, or hand over to
-    /// a stream. Each of them does nothing by default.
+    /// Its methods are called on the connections' thread, so they must return at once: for example, count, or yield to a stream. By
+    /// default each does nothing.
     public protocol Observer: Sendable {
         /// A connection was opened.
         func connectionOpened(to gateway: Gateway)
@@ -20,10 +20,10 @@ extension APNs {
         public let gateway: Gateway
         /// Whether it was open: the TLS handshake had succeeded.
         public let wasOpen: Bool
-        /// How many pushes were answered on it.
+        /// How many pushes were answered on this connection.
         public let answered: Int
-        /// How many pushes counted as delivered, because the gateway was silent, before it said that it had discarded them or
-        /// turned out not to speak the protocol. Over HTTP/2 none.
+        /// How many pushes were reported as delivered because the gateway stayed silent, before it reported that it had discarded
+        /// them or turned out not to speak the protocol. Always 0 over HTTP/2.
         public let refuted: Int
         /// A word for the reason, for metrics.
         ///
@@ -33,15 +33,15 @@ extension APNs {
         /// - Failed: `unconnected`, `refused` (the credential), `broken`, `silent`, `stalled`, `starved`, `window_closed`,
         ///   `not_binary`, and over HTTP/2 the names of violations.
         public let reason: String
-        /// Why it ended; nil if it was no longer needed.
+        /// The error that ended it; nil if it was no longer needed.
         public let error: PushError?
     }
 
-    /// A delivery of which every push has its outcome.
+    /// A delivery whose pushes all have their outcomes.
     public struct EndedDelivery: Sendable {
         /// To which gateway.
         public let gateway: Gateway
-        /// From the call to the last outcome.
+        /// The time from the call to the last outcome.
         public let duration: Duration
         /// The outcomes, in the order of the pushes.
         public let outcomes: Outcomes

@@ -1,25 +1,25 @@
 extension APNs {
-    /// One push of a message: to whom it went, and what became of it.
+    /// One push of a message: where it went and how it ended.
     public struct Push: Sendable {
         /// The device token, or the channel's id.
         public let token: String
 
-        /// The identity that it carried: the header `apns-id`.
+        /// The identity that it carried in the header `apns-id`.
         public let id: PushID
 
-        /// What became of it.
+        /// How it ended.
         public let outcome: Outcome
 
-        /// Apple's name of the reason if APNs rejected it.
+        /// Apple's name for the reason, if APNs rejected it.
         public let reason: String?
 
-        /// The identity under which Apple's push console lists it: the header `apns-unique-id`. Only the sandbox sends it.
+        /// The identity under which Apple's push console lists it, from the header `apns-unique-id`. Only the sandbox sends it.
         public let uniqueID: PushID?
 
         /// Why it was not sent, if it was not.
         public let unsentReason: PushError?
 
-        /// Why its outcome is unknown, if it is: of the first such push of the message.
+        /// Why its outcome is unknown, if it is. The reason is that of the message's first such push.
         public let unknownReason: PushError?
 
         /// Whether APNs accepted it.
@@ -31,10 +31,10 @@ extension APNs {
         /// Whether it is worth a retry.
         public var isRetryable: Bool { outcome.isRetryable }
 
-        /// The status of the answer; 0: there was none.
+        /// The status of the answer; 0 if there was none.
         public var status: Int { Int(outcome.status) }
 
-        /// Those of a message, in the order of its tokens.
+        /// All pushes of a message, in the order of its tokens.
         static func all(of message: Message, _ outcomes: Outcomes) -> [Self] {
             message.tokens.indices.map { Self(to: message.tokens[$0], of: message, outcomes, at: $0) }
         }

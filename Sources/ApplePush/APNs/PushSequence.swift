@@ -1,12 +1,12 @@
 extension APNs {
-    /// The pushes of one message to tokens that are read while it is sent, in the order of the tokens.
+    /// The pushes of one message to tokens that are read during sending, in the order of the tokens.
     ///
-    /// Tokens are read and sent in pieces, a few of them at a time. The next piece is read when the caller has taken all
-    /// pushes of an earlier one, so memory does not grow with the number of tokens.
+    /// Tokens are read and sent in pieces, a few pieces at a time. The next piece is read when the caller has received all pushes
+    /// of an earlier one, so memory does not grow with the number of tokens.
     ///
-    /// Each token that was read has its push in the sequence, whatever happens. If nothing of a piece could be sent, no more
-    /// tokens are read, and the sequence ends with the `PushError`. If the task is cancelled it ends with a
-    /// `CancellationError`, and if reading a token fails, with that error. Leaving the loop cancels what is not sent yet.
+    /// Every token that was read has its push in the sequence, whatever happens. If nothing of a piece could be sent, no more
+    /// tokens are read, and the sequence ends with the `PushError`. If the task is cancelled, it ends with a `CancellationError`;
+    /// if reading a token fails, with that error. Leaving the loop cancels the pushes that have not been sent.
     public struct PushSequence<Tokens: AsyncSequence>: AsyncSequence where Tokens.Element == String {
         private let message: Message
         private let tokens: Tokens
@@ -20,12 +20,12 @@ extension APNs {
             self.apns = apns
         }
 
-        /// Begins to read tokens, and to send, with the first push that is asked for.
+        /// Reading and sending begin when the first push is requested.
         public func makeAsyncIterator() -> Iterator {
             Iterator(of: message, to: tokens.makeAsyncIterator(), atOnce: atOnce, through: apns)
         }
 
-        /// Sends, and returns push after push.
+        /// Sends, and returns the pushes one by one.
         public struct Iterator: AsyncIteratorProtocol {
             private static var piece: Int { 1000 }
 
@@ -36,7 +36,7 @@ extension APNs {
             private let sending = SendingPieces()
             private var current: ArraySlice<Push> = []
             private var isReading = true
-            /// What the sequence ends with, after all pushes.
+            /// The error that ends the sequence, after all pushes.
             private var failure: (any Error)?
 
             init(of message: Message, to tokens: Tokens.AsyncIterator, atOnce: Int, through apns: APNs) {
@@ -78,7 +78,7 @@ extension APNs {
                 if !piece.tokens.isEmpty { sending.add(piece, through: apns) }
             }
 
-            /// The first failure is what the sequence ends with.
+            /// Stops reading tokens. The first failure ends the sequence.
             private mutating func stop(_ failure: any Error) {
                 isReading = false
                 if self.failure == nil { self.failure = failure }
@@ -92,10 +92,10 @@ extension APNs {
 
         init(_ tokens: Tokens) { self.tokens = tokens }
 
-        /// Begins with the first token.
+        /// Starts at the first token.
         public func makeAsyncIterator() -> Iterator { Iterator(tokens: tokens.makeIterator()) }
 
-        /// Returns token after token.
+        /// Returns the tokens one by one.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var tokens: Tokens.Iterator
 
@@ -105,8 +105,7 @@ extension APNs {
     }
 }
 
-/// The pieces of a push sequence that are being sent, the oldest first. They are cancelled when nobody waits for them any
-/// more.
+/// The pieces of a push sequence that are being sent, oldest first. They are cancelled when the sequence is dropped.
 private final class SendingPieces {
     struct Ended: Sendable {
         let pushes: [APNs.Push]
@@ -115,7 +114,7 @@ private final class SendingPieces {
     }
 
     private var pieces: [(task: Task<Ended, Never>, tokens: Int)] = []
-    /// How many tokens are in them.
+    /// How many tokens they contain.
     private(set) var tokens = 0
 
     deinit { for piece in pieces { piece.task.cancel() } }
@@ -126,7 +125,7 @@ private final class SendingPieces {
         pieces.append((task, message.tokens.count))
     }
 
-    /// The oldest piece, when all of it has ended; nil if there is none.
+    /// Returns the oldest piece once all of it has ended; nil if there is none.
     func next() async -> Ended? {
         guard let oldest = pieces.first else { return nil }
         let tasks = pieces.map(\.task)

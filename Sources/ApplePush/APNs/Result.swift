@@ -3,7 +3,7 @@ extension APNs {
     public struct Result: Sendable {
         /// Why APNs rejected a push to one token.
         public struct Failure: Hashable, Sendable {
-            /// The status of the answer; 0: the token is not a hexadecimal number, and was not sent.
+            /// The status of the answer; 0 if the token is not a hexadecimal number, so that nothing was sent.
             public let status: Int
             /// Apple's name of the reason.
             public let reason: String
@@ -13,15 +13,15 @@ extension APNs {
             public let timestamp: Int64?
         }
 
-        /// A failure that no token caused, and the tokens that met it.
+        /// A failure not caused by a token, and the tokens that it affected.
         public struct Problem: Hashable, Sendable {
-            /// The status of the answer; 0: there was none.
+            /// The status of the answer; 0 if there was none.
             public let status: Int
-            /// Apple's name of the reason, or `OutcomeUnknown` if there was no answer.
+            /// Apple's name for the reason, or `OutcomeUnknown` if there was no answer.
             public let reason: String
             /// What to do about it; nil if there was no answer.
             public let action: Reason.Action?
-            /// To whom the pushes went.
+            /// The tokens that the pushes were for.
             public fileprivate(set) var tokens: [String]
         }
 
@@ -31,32 +31,32 @@ extension APNs {
         /// How many pushes APNs accepted.
         public private(set) var delivered = 0
 
-        /// How many pushes have an unknown outcome: the connection ended before an answer.
+        /// How many pushes have an unknown outcome: they were sent, but not answered.
         public private(set) var unknown = 0
 
-        /// Why their outcome is unknown, of the first of them; nil if there are none.
+        /// Why the outcome of the first of them is unknown; nil if there are none.
         public let unknownReason: PushError?
 
-        /// The tokens that failed permanently, and why.
+        /// The tokens that failed permanently, each with the reason.
         public private(set) var failed: [String: Failure] = [:]
 
         /// Other failures: one entry for each status and reason.
         public private(set) var errors: [Problem] = []
 
-        /// The tokens whose pushes were certainly not processed. A retry makes no duplicates.
+        /// The tokens whose pushes were certainly not processed. A retry cannot cause duplicates.
         public private(set) var unsent: [String] = []
 
-        /// Why they were not sent; nil if all were, or if that is unknown.
+        /// Why they were not sent; nil if all pushes were sent or the reason is unknown.
         public let unsentReason: PushError?
 
-        /// The dead tokens among those that failed. Delete each that was not registered again after `timestamp`.
+        /// The dead tokens among the failed ones. Delete each that was not registered again after `timestamp`.
         public private(set) var feedback: [Feedback] = []
 
         /// How many seconds the gateway asked to wait before a retry.
         public private(set) var retryAfter: Int?
 
         private var retryTokens: [String] = []
-        /// Pushes to the tokens in `failed`. A message may name a token twice.
+        /// How many pushes went to the tokens in `failed`. A message may name a token twice.
         private var failedPushes = 0
 
         init(of message: Message, _ outcomes: Outcomes) {
@@ -75,7 +75,7 @@ extension APNs {
         /// Whether the task was cancelled before everything was sent.
         public var isCancelled: Bool { unsentReason?.code == .cancelled }
 
-        /// Whether the gateway refused the credential. A retry is of use only once another credential is there.
+        /// Whether the gateway refused the credential. A retry is useful only with another credential.
         public var isCredentialRefused: Bool {
             unsentReason?.code == .refused || errors.contains { $0.action == .pauseCredential }
         }
@@ -131,8 +131,8 @@ extension APNs {
 }
 
 extension APNs.Result: CustomStringConvertible {
-    /// A line for logs: `996 delivered, 2 failed (410 Unregistered), 1 rejected (429 TooManyRequests), 1 not sent (timedOut)`.
-    /// The numbers are those of pushes, and add up.
+    /// A line for logs: `996 delivered, 2 failed (410 Unregistered), 1 rejected (429 TooManyRequests), 1 not sent (timedOut)`. The
+    /// numbers count pushes and add up to their total.
     public var description: String {
         var parts = ["\(delivered) delivered"]
         if failedPushes > 0 {

@@ -12,13 +12,13 @@ extension APNs {
         /// A session over HTTP/2, or over another backend.
         public init(backend: any Backend = HTTP2Backend()) { self.backend = backend }
 
-        /// A connection to that gateway. It opens with the first push. All pushes to one gateway with one credential share the
-        /// same sockets, whichever `Connection` value sends them.
+        /// A connection to this gateway. It opens with the first push. All pushes to the same gateway with the same credential
+        /// share sockets, whichever `Connection` value sends them.
         public func connection(to gateway: Gateway, credential: Credential) -> Connection {
             Connection(backend: backend, gateway: gateway, credential: credential, isSingleUse: false)
         }
 
-        /// A connection to that gateway with sockets of its own, which close after each use.
+        /// A connection to this gateway with its own sockets, which close after each use.
         public func newConnection(to gateway: Gateway, credential: Credential) -> Connection {
             Connection(backend: backend, gateway: gateway, credential: credential, isSingleUse: true)
         }

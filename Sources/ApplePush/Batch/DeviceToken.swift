@@ -1,8 +1,8 @@
-/// What counts as a device token: 1 to 256 bytes in hexadecimal digits, in either case. Apple promises no length.
+/// The form of a device token: 1 to 256 bytes in hexadecimal digits of either case. Apple guarantees no length.
 package enum DeviceToken {
     package enum Form: Sendable {
         case lowerCase
-        /// With capital letters. It is the same token.
+        /// With capital letters, but the same token.
         case mixedCase
         case malformed
 
@@ -22,10 +22,10 @@ package enum DeviceToken {
         }
     }
 
-    /// How many digits a token has. The number is even.
+    /// The possible numbers of digits; the actual number is even.
     package static let counts = 1...512
 
-    /// The hexadecimal digit in lower case; nil: it is none.
+    /// The hexadecimal digit in lower case; nil for any other byte.
     @inline(__always)
     package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {

@@ -1,9 +1,9 @@
 package import CarillonIO
 
-/// Pushes to one gateway with one credential: headings, each a message that several pushes share, and the pushes under
-/// them. All are in a few flat arrays, so a batch of a million has no more heap objects than a batch of one.
+/// Pushes to one gateway with one credential: headings, each a message that several pushes share, and the pushes under them.
+/// Everything is in a few flat arrays, so a batch of a million pushes has no more heap objects than a batch of one.
 public struct PushBatch: Sendable {
-    /// Header fields, which adjacent headings often have in common.
+    /// Header fields, which adjacent headings often share.
     package struct Fields: Sendable {
         package let topic: ByteRange
         package let collapseID: ByteRange
@@ -51,11 +51,11 @@ public struct PushBatch: Sendable {
     ///
     /// - Parameters:
     ///   - payload: The JSON, sent byte for byte.
-    ///   - topic: The topic; empty: that of the certificate.
+    ///   - topic: The topic; if empty, the certificate's.
     ///   - pushType: The push type.
-    ///   - priority: 10, 5 or 1; nil: the default of the push type.
-    ///   - expiration: Seconds since 1970 until which Apple keeps trying; 0: once; nil: Apple's default.
-    ///   - collapseID: The group of which a device shows only the last push; empty: none.
+    ///   - priority: 10, 5 or 1; nil for the push type's default.
+    ///   - expiration: When Apple stops trying, in seconds since 1970; 0 to try once; nil for Apple's default.
+    ///   - collapseID: The group of pushes of which a device shows only the last; empty for none.
     /// - Returns: The heading, for `addPush`.
     public mutating func addHeading(
         payload: RawSpan,
@@ -75,7 +75,7 @@ public struct PushBatch: Sendable {
         return addHeading(payload: payload, fields: fields)
     }
 
-    /// Adds the header fields of messages that follow; returns their place.
+    /// Adds header fields for messages added later, and returns their index.
     package mutating func addFields(
         topic: RawSpan,
         pushType: PushType,
@@ -104,13 +104,13 @@ public struct PushBatch: Sendable {
         return Int32(self.fields.count - 1)
     }
 
-    /// Adds a message with fields that were added before.
+    /// Adds a message with fields that have already been added.
     package mutating func addHeading(payload: RawSpan, fields: Int32) -> Int {
         headings.append(Heading(payload: store(payload), fields: fields))
         return headings.count - 1
     }
 
-    /// Adds a message like that of a heading, with the identity of a push as its collapse id.
+    /// Adds a message like an existing heading's, with a push's identity as its collapse ID.
     package mutating func addHeading(like heading: Int, collapsing id: PushID) -> Int {
         let model = headings[heading]
         let usual = fields[Int(model.fields)]
@@ -141,13 +141,13 @@ public struct PushBatch: Sendable {
     ///
     /// - Parameters:
     ///   - token: The device token in hexadecimal digits.
-    ///   - heading: What `addHeading` returned.
+    ///   - heading: The heading that `addHeading` returned.
     ///   - id: The identity of the push.
     public mutating func addPush(token: RawSpan, heading: Int, id: PushID) {
         addPush(token: token, heading: heading, id: id, isMalformed: DeviceToken.Form(token) == .malformed)
     }
 
-    /// The same for a caller that has checked the token.
+    /// The same for a caller that has already checked the token.
     package mutating func addPush(token: RawSpan, heading: Int, id: PushID, isMalformed: Bool) {
         precondition(headings.indices.contains(heading), "There is no heading \(heading) in this batch.")
         pushes.append(Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed))
@@ -168,7 +168,7 @@ public struct PushBatch: Sendable {
     }
 }
 
-/// A batch push by push, for other backends.
+/// The pushes of a batch one by one, for other backends.
 extension PushBatch {
     /// The token of the push at this position.
     public func token(of position: Int) -> String {
@@ -186,7 +186,7 @@ extension PushBatch {
         Array(bytes[headings[Int(pushes[position].heading)].payload.range])
     }
 
-    /// The topic of the push at this position; nil: that of the certificate.
+    /// The topic of the push at this position; nil for the certificate's.
     public func topic(of position: Int) -> String? { text(fields(of: position).topic) }
 
     /// The collapse identifier of the push at this position.
@@ -198,7 +198,7 @@ extension PushBatch {
     /// The priority of the push at this position.
     public func priority(of position: Int) -> UInt8? { fields(of: position).priority }
 
-    /// Until when Apple keeps trying, in seconds since 1970.
+    /// When Apple stops trying to deliver the push at this position, in seconds since 1970.
     public func expiration(of position: Int) -> Int64? { fields(of: position).expiration }
 
     private func fields(of position: Int) -> Fields {

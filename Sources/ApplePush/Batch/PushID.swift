@@ -21,11 +21,11 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         Self(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)).marked(version: 4)
     }
 
-    /// The identity of the push of a message to a token: always the same for the same arguments (UUID version 8).
+    /// The identity of a message's push to a token, always the same for the same arguments (UUID version 8).
     ///
     /// - Parameters:
     ///   - installation: Sixteen bytes that distinguish one installation from others.
-    ///   - message: The number of the original message, even in a retry.
+    ///   - message: The number of the original message, also in a retry.
     ///   - token: The device token, in hexadecimal digits as it is sent.
     public static func derived(installation: (UInt64, UInt64), message: Int64, token: RawSpan) -> Self {
         var hash = SipHash(key: installation)
@@ -59,8 +59,8 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the 36 characters of the canonical form, eight and four at a time, because this is done for each
-    /// push: too often for `Hexadecimal`, which writes byte by byte.
+    /// Appends the 36 characters of the canonical form, eight or four at a time. This happens for every push, too often for
+    /// `Hexadecimal`, which writes byte by byte.
     package func write(into text: inout [UInt8]) {
         let (first, second) = (Self.digits(high >> 32), Self.digits(high))
         let (third, fourth) = (Self.digits(low >> 32), Self.digits(low))

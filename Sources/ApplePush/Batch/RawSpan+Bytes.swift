@@ -15,13 +15,13 @@ extension RawSpan {
 extension [UInt8] {
     @inlinable
     package mutating func append(copying bytes: RawSpan) {
-        // An empty array must not be written to: all empty arrays of the program share one count.
+        // Do not write to an empty array: all empty arrays of the program share one count.
         guard bytes.byteCount > 0 else { return }
         // Safe: bytes have no padding, and the span stays alive through the call.
         unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
     }
 
-    /// Lends those bytes.
+    /// Passes the bytes in the range to the body.
     @inlinable
     package func withSpan<R>(_ range: Range<Int>, _ body: (RawSpan) -> R) -> R {
         // Safe: bytes have no padding, and the array stays alive and unchanged through the call.

@@ -1,5 +1,5 @@
-/// SipHash-2-4 with a 128-bit result (Aumasson and Bernstein): a keyed hash that is the same on every machine, which
-/// Swift's `Hasher` is not.
+/// SipHash-2-4 with a 128-bit result (Aumasson and Bernstein): a keyed hash that, unlike Swift's `Hasher`, is the same on every
+/// machine.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64

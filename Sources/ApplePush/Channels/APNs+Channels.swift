@@ -1,5 +1,5 @@
 extension APNs {
-    /// The channels of an app. What is published to a channel reaches every Live Activity that follows it.
+    /// The channels of an app. A push to a channel reaches every Live Activity that follows it.
     ///
     /// ```swift
     /// let service = session.connection(to: .channels, credential: credential)
@@ -22,22 +22,22 @@ extension APNs {
             self.connection = connection
         }
 
-        /// Makes a channel, and returns its id.
+        /// Creates a channel, and returns its ID.
         ///
-        /// If the error is ``ChannelError/Code/unknown``, there may be a new channel whose id nobody knows: compare ``list()``
-        /// with what you have recorded.
+        /// If the error is ``ChannelError/Code/unknown``, there may be a new channel with an unknown ID: compare ``list()`` with
+        /// your own records.
         public func create(_ policy: MessageStoragePolicy) async throws(ChannelError) -> ChannelID {
             guard case .created(let id) = try await ask(.create(policy)) else { throw .misplaced }
             return id
         }
 
-        /// What Apple stores of messages to that channel. A refusal says that there is no such channel.
+        /// What Apple stores of messages to the channel. Throws a refusal if there is no such channel.
         public func read(_ channel: ChannelID) async throws(ChannelError) -> MessageStoragePolicy {
             guard case .found(let policy) = try await ask(.read(channel)) else { throw .misplaced }
             return policy
         }
 
-        /// Removes a channel. One that does not exist is refused with 404 `BadPath`.
+        /// Removes a channel. If it does not exist, Apple refuses with 404 `BadPath`.
         public func remove(_ channel: ChannelID) async throws(ChannelError) {
             guard case .removed = try await ask(.remove(channel)) else { throw .misplaced }
         }
@@ -53,13 +53,13 @@ extension APNs {
         }
     }
 
-    /// Publishes a message to a channel, and returns what became of the push. It updates or ends the Live Activities that
-    /// follow the channel; it cannot start one.
+    /// Publishes a message to a channel, and returns the push with its outcome. The message updates or ends the Live Activities
+    /// that follow the channel; it cannot start one.
     ///
     /// - Parameters:
-    ///   - message: An update of a Live Activity. Its tokens are ignored, and so is what a topic has beyond the bundle
-    ///     identifier. Its expiry must be nil or once unless the channel stores the last message.
-    ///   - channel: The channel, which ``Channels/create(_:)`` has made.
+    ///   - message: An update of a Live Activity. Its tokens are ignored, and so is the suffix of its topic. Its expiry must be nil
+    ///     or once unless the channel stores the last message.
+    ///   - channel: The channel, created by ``Channels/create(_:)``.
     /// - Throws: A `PushError` if the message cannot be encoded or has another push type, or if nothing was sent.
     public func publish(_ message: Message, to channel: ChannelID) async throws(PushError) -> Push {
         guard message.pushType == .liveActivity else {

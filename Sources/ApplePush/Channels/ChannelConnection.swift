@@ -2,7 +2,7 @@ import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
 
-/// One connection to the channel service. It carries one request at a time, for whoever has taken it from its `ChannelLines`.
+/// One connection to the channel service. It carries one request at a time, for the caller that took it from `ChannelLines`.
 actor ChannelConnection {
     /// How a request ended.
     enum Ending {
@@ -13,7 +13,7 @@ actor ChannelConnection {
         case unknown(ChannelError)
     }
 
-    /// More than ten thousand channels with ids of 200 bytes.
+    /// Room for more than ten thousand channels with IDs of 200 bytes.
     private static let longestBody = 1 << 21
 
     private let gateway: Gateway
@@ -27,7 +27,7 @@ actor ChannelConnection {
     private var input = [UInt8](repeating: 0, count: 16_384)
     private var lastTag: UInt32 = 0
     private(set) var idleSince = MonotonicInstant.now
-    /// Whether an earlier request was answered here, so that the service may have closed it since.
+    /// Whether an earlier request was answered on this connection, so that the service may have closed it since.
     private(set) var isUsed = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -87,7 +87,7 @@ actor ChannelConnection {
         }
     }
 
-    /// Whether it takes another request. What the service has sent meanwhile is read first.
+    /// Whether it can carry another request. First reads what the service has sent in the meantime.
     func isUsable() -> Bool {
         guard var stream = self.stream.take() else { return false }
         do {
@@ -112,7 +112,7 @@ actor ChannelConnection {
         let exchange = ChannelExchange(request)
         do throws(HTTP2Error) {
             let fields = try session.addFields(exchange.block(authority: authority, token: token))
-            // Spans of arrays that stay alive and unchanged through the calls.
+            // Safe: the arrays stay alive and unchanged during the calls.
             let body = exchange.body.map { unsafe session.addBody($0.span.bytes) }
             let nothing: [UInt8] = []
             lastTag += 1
@@ -148,7 +148,7 @@ actor ChannelConnection {
                 failure = error
             }
             stream = nil
-            // A write that failed may have gone out in part, and the end of the request with it.
+            // A failed write may still have sent a part, perhaps including the end of the request.
             session.end()
             return readEvents(of: exchange, failure) ?? .unknown(lost(failure))
         }
@@ -202,19 +202,19 @@ actor ChannelConnection {
         return ending
     }
 
-    /// Writes what there is to write, and reads once. False: the service has closed the connection.
+    /// Writes everything that is waiting, and reads once. Returns false if the service has closed the connection.
     private func exchange(until deadline: MonotonicInstant) async throws -> Bool {
         guard var stream = self.stream.take() else { return false }
         var output: [UInt8] = []
         try session.drain(into: &output)
         try await stream.send(output, until: deadline, on: loop)
-        // Taken out, because the wait suspends.
+        // Take it out, because the wait suspends.
         var input: [UInt8] = []
         swap(&input, &self.input)
         defer { swap(&input, &self.input) }
         let count = try await stream.receive(into: &input, until: deadline, on: loop)
         guard count > 0 else { return false }
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         try unsafe session.feed(input.span.bytes.extracting(0..<count))
         self.stream = consume stream
         return true
@@ -224,7 +224,7 @@ actor ChannelConnection {
     func close() {
         guard var stream = self.stream.take() else { return }
         var farewell: [UInt8] = []
-        // Without memory for the frame, TLS says it alone.
+        // If there is no memory for the frame, TLS alone ends the connection.
         try? session.goAway()
         _ = try? session.drain(into: &farewell)
         _ = unsafe try? stream.write(farewell.span.bytes)

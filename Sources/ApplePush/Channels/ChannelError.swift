@@ -1,4 +1,4 @@
-/// Why a request to the channel service was not carried out, or may not have been.
+/// Why a request to the channel service was not carried out, or may not have been carried out.
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// How a request ended.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -9,11 +9,11 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
 
         /// Apple refused it: see ``ChannelError/reason``. Nothing was done.
         public static let refused = Self("refused")
-        /// It was not sent, or certainly not processed. It may be repeated.
+        /// It was not sent, or certainly not processed. It can be repeated safely.
         public static let unsent = Self("unsent")
-        /// It was sent, and no answer came: it may have been carried out. A channel that was made so is in the next list.
+        /// It was sent but not answered: it may have been carried out. A channel created this way is in the next list.
         public static let unknown = Self("unknown")
-        /// It was answered in a way that makes no sense: it may have been carried out.
+        /// The answer makes no sense: the request may have been carried out.
         public static let malformed = Self("malformed")
         /// The backend manages no channels.
         public static let unsupported = Self("unsupported")
@@ -28,19 +28,19 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// The error that caused this one, if there is one.
     public let underlying: (any Error)?
 
-    /// The status of the answer; 0: there was none.
+    /// The status of the answer; 0 if there was none.
     public let status: Int
 
-    /// Apple's name of the reason, if there is one.
+    /// Apple's name for the reason, if there is one.
     public let reason: String?
 
-    /// Whether a repetition may succeed.
+    /// Whether repeating the request may succeed.
     public let isRetryable: Bool
 
-    /// How many seconds to wait before a repetition, if the service said so.
+    /// How many seconds to wait before repeating the request, if the service said so.
     public let retryAfter: Int?
 
-    /// A request without an answer that can be used.
+    /// An error for a request without a usable answer.
     public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,7 +1,7 @@
 import CarillonHTTP2
 import FoundationEssentials
 
-/// A request to the channel service as HTTP/2 has it, and how its answer is read: a value without a connection.
+/// Translates a request to the channel service into HTTP/2 and reads its answer: a value without a connection.
 struct ChannelExchange {
     private struct NewChannel: Encodable {
         let policy: MessageStoragePolicy
@@ -25,7 +25,7 @@ struct ChannelExchange {
 
     init(_ request: ChannelRequest) { self.request = request }
 
-    /// The header fields. The authorization is a secret, and kept out of the compression table.
+    /// The header fields. The authorization is a secret and stays out of the compression table.
     func block(authority: String, token: ProviderToken?) -> HeaderBlock {
         var block = HeaderBlock(method: method, authority: authority, path: path)
         if let token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
@@ -54,14 +54,14 @@ struct ChannelExchange {
         }
     }
 
-    /// Nil for a request without a body.
+    /// The body; nil for a request without one.
     var body: [UInt8]? {
         guard case .create(let policy) = request.action else { return nil }
         // Numbers and strings can always be encoded.
         return (try? JSONEncoder().encode(NewChannel(policy: policy))).map { Array($0) }
     }
 
-    /// What the answer says.
+    /// Reads the answer.
     func answer(
         status: UInt16,
         channelID: String,

@@ -1,6 +1,6 @@
 import CarillonText
 
-/// Apple's name of a channel, as the header `apns-channel-id` has it: opaque text of visible ASCII characters.
+/// Apple's name for a channel, as in the header `apns-channel-id`: an opaque text of visible ASCII characters.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The text.
     public let description: String
@@ -8,8 +8,8 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The channel of that name.
     public init(_ text: String) { description = text }
 
-    /// The digits under which pushes to the channel are queued and sent: those of the text's bytes. Whatever Apple's ids look
-    /// like, they come back unchanged.
+    /// The text's bytes in hexadecimal digits, under which pushes to the channel are queued and sent. Any ID survives the
+    /// conversion, whatever it looks like.
     package var hexadecimal: String { Array(description.utf8).hexadecimal }
 }
 

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time, and is kept for
-/// the next one.
+/// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time and is kept for the
+/// next.
 final class ChannelLines: Sendable {
     private struct Key: Hashable {
         let gateway: Gateway
@@ -17,14 +17,14 @@ final class ChannelLines: Sendable {
     private let pools: ConnectionPools
     private let state = Guarded(State())
 
-    /// - Parameter pools: Those of the backend, whose loops it uses.
+    /// - Parameter pools: The backend's pools, whose loops it uses.
     init(_ configuration: HTTP2Configuration, beside pools: ConnectionPools) {
         self.configuration = configuration
         self.pools = pools
     }
 
-    /// A request that was surely not processed is repeated once on another connection, and so is one whose provider token was
-    /// too old, or whose app the connection does not know.
+    /// A request that was certainly not processed is repeated once on another connection. So is a request whose provider token was
+    /// too old or whose app the connection does not know.
     func ask(
         _ request: ChannelRequest,
         of gateway: Gateway,
@@ -115,7 +115,7 @@ final class ChannelLines: Sendable {
         for connection in old { await connection.close() }
     }
 
-    /// Closes every connection. None is opened afterwards, because the pools give no loop.
+    /// Closes every connection. None can be opened afterwards, because the pools no longer supply a loop.
     func shutdown() async {
         let all = state.withLock { state in
             state.isShutDown = true
@@ -127,7 +127,7 @@ final class ChannelLines: Sendable {
 }
 
 extension ChannelError {
-    /// Whether the connection is of no more use, as the table of reasons has it.
+    /// Whether, according to the table of reasons, the request needs another connection.
     fileprivate var asksForAnotherConnection: Bool {
         guard let reason, let known = Reason(name: reason) else { return false }
         return switch known.action(status: UInt16(clamping: status)) {

@@ -1,24 +1,24 @@
-/// A request to Apple's channel service, and what it answers.
+/// A request to Apple's channel service, and its answer.
 public struct ChannelRequest: Hashable, Sendable {
     /// What is asked for.
     public enum Action: Hashable, Sendable {
-        /// Makes a channel.
+        /// Creates a channel.
         case create(MessageStoragePolicy)
         /// Asks for the settings of a channel.
         case read(ChannelID)
-        /// Removes a channel. What was published to it is no longer delivered.
+        /// Removes a channel. Messages already published to it are no longer delivered.
         case remove(ChannelID)
         /// Asks for all channels of the app.
         case list
     }
 
-    /// What a request that was carried out is answered with.
+    /// The answer to a request that was carried out.
     public enum Answer: Hashable, Sendable {
         /// The new channel.
         case created(ChannelID)
         /// The channel exists.
         case found(MessageStoragePolicy)
-        /// The channel exists no longer.
+        /// The channel no longer exists.
         case removed
         /// All channels of the app.
         case list([ChannelID])

@@ -1,6 +1,6 @@
 import CarillonTLS
 
-/// What authenticates a sender: a certificate with its key, or a key that signs provider tokens.
+/// The proof of a sender's identity: a certificate with its key, or a key that signs provider tokens.
 ///
 /// Both are made from text; nothing is read from files. Credentials with the same certificate or key are equal.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
@@ -14,10 +14,10 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// A digest that identifies the credential and reveals nothing about it.
     public let digest: [UInt8]
 
-    /// What the certificate says. Empty for signing keys.
+    /// The contents of the certificate. Empty for signing keys.
     public let facts: Facts
 
-    /// A certificate with its chain and private key, as PEM text. The key may be in the same text or apart, and may be
+    /// A certificate with its chain and private key, as PEM text. The key may be in the same text or separate, and may be
     /// encrypted.
     public init(certificate: String, privateKey: String? = nil, passphrase: String? = nil) throws(PushError) {
         do {
@@ -48,7 +48,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     ///   - signingKey: The text of the `.p8` file.
     ///   - keyID: The ten characters of the key's identifier.
     ///   - teamID: The ten characters of the team's identifier.
-    ///   - supply: Supplies the tokens, if several processes share one; nil: this process makes its own.
+    ///   - supply: Supplies the tokens if several processes share them; nil if this process makes its own.
     public init(
         signingKey: String,
         keyID: String,
@@ -91,7 +91,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     private static func invalid(_ what: String, _ error: any Error) -> PushError {
         if let error = error as? PushError { return error }
         let words = "\(error)"
-        // Some sentences begin with what cannot be used.
+        // Some sentences already name what cannot be used.
         let isNamed = words.hasPrefix("the \(what) ")
         let sentence = isNamed ? "T\(words.dropFirst())." : "The \(what) cannot be used: \(words)."
         return PushError(.invalidCredential, sentence, underlying: error)
@@ -107,7 +107,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         return try await tokens.current(refusing: refused)
     }
 
-    /// The topic of messages of that type that name none: the certificate's own, if it contains it.
+    /// The topic for messages of this type without one: the certificate's own topic, if the certificate contains it.
     func topic(for type: PushType) -> String? {
         guard let bundleID = facts.topics.first else { return nil }
         let topic = type.topic(of: bundleID)
@@ -133,7 +133,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 }
 
 extension Credential {
-    /// What a certificate says. All of it is empty for signing keys.
+    /// The contents of a certificate. All fields are empty for signing keys.
     public struct Facts: Hashable, Sendable {
         /// The subject of the certificate.
         public let subject: String?

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The provider tokens of one key: one is used until it is due for renewal, and all callers wait for the same renewal.
+/// The provider tokens of one key. A token is used until it is due for renewal, and all callers wait for the same renewal.
 actor ProviderTokens {
     nonisolated let key: ProviderTokenKey
     private let supply: ProviderToken.Supply?
@@ -19,7 +19,7 @@ actor ProviderTokens {
         self.clock = clock
     }
 
-    /// - Parameter refused: the token that the gateway called too old, if it did.
+    /// - Parameter refused: the token that the gateway has refused as too old, if any.
     func current(refusing refused: ProviderToken?) async throws(PushError) -> ProviderToken {
         if let token = self.token, token != refused, token.secondsToRenewal(at: clock()) > 0 { return token }
         let renewal = self.renewal ?? renew(refusing: refused)
@@ -43,7 +43,7 @@ actor ProviderTokens {
         return renewal
     }
 
-    /// A young token is kept even if it was refused, because APNs refuses frequent changes.
+    /// Keeps a young token even if it was refused, because APNs refuses frequent changes.
     private func mint() -> ProviderToken {
         let now = clock()
         if let token = self.token, (0..<ProviderToken.minimumAge).contains(now - token.issuedAt) { return token }

@@ -1,14 +1,14 @@
-/// How many bodies a connection has room for. Others wait in the queue, where another connection can take them.
+/// A connection's room for request bodies. Pushes beyond it wait in the queue, where another connection can take them.
 struct BodyRoom {
-    /// How many bytes more the peer accepts. A wire without windows has `unlimited` room.
+    /// How many more bytes the peer accepts. A wire without windows has `unlimited` room.
     let window: Int
-    /// Bytes of bodies that already wait for the window.
+    /// Bytes of bodies already waiting for the window.
     let waiting: Int
 
     static let unlimited = Self(window: .max, waiting: 0)
 
-    /// How many bodies of that size fit. One may be sent in part if none waits, because some peers open their window only when
-    /// all of it is used.
+    /// How many bodies of this size fit. If none is waiting, one may be sent in part, because some peers open their window only
+    /// once all of it is used.
     func count(of size: Int) -> Int {
         if waiting == 0 {
             if window <= 0 { return 0 }

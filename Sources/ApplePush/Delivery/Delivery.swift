@@ -1,20 +1,20 @@
 import CarillonIO
 
-/// A batch on its way, as a value: events come in by its methods, and outcomes add up.
+/// A batch being delivered, as a value: events come in through its methods, and outcomes accumulate.
 ///
-/// Each of its pushes waits for a connection, is in flight, or has ended. A push in flight waits again if its connection
-/// returns it unprocessed. A waiting push ends unsent if no connection can be made or takes it in time, if its permit ends,
-/// or if its caller is cancelled.
+/// Each push waits for a connection, is in flight, or has ended. A push in flight waits again if its connection returns it
+/// unprocessed. A waiting push ends unsent if no connection can be opened or accepts it in time, if its permit ends, or if its
+/// caller is cancelled.
 struct Delivery {
     enum State {
-        /// Some of its pushes wait: it takes turns with other deliveries.
+        /// Some of its pushes are waiting: it takes turns with other deliveries.
         case waiting
-        /// Those that have not ended are in flight.
+        /// All pushes that have not ended are in flight.
         case inFlight
         case ended
     }
 
-    /// How often a push may be refused by itself before that is its outcome.
+    /// How often one push may be refused individually before the refusal becomes its outcome.
     private static let refusalLimit: UInt8 = 5
 
     /// Unique in its pool.
@@ -22,16 +22,16 @@ struct Delivery {
     let batch: PushBatch
     let permit: SendingPermit?
     let arrived: MonotonicInstant
-    /// After how long the caller gets the outcomes that there are.
+    /// How long until the caller gets the outcomes so far.
     private let returnInterval: Duration?
-    /// When that is; far in the future once it has them.
+    /// When the caller gets the outcomes so far; far in the future once it has them.
     private(set) var returnDue = MonotonicInstant.distantFuture
     private(set) var outcomes: Outcomes
-    /// The first push that was never taken. It is never malformed.
+    /// The position of the first push that was never taken. It is never malformed.
     private var cursor = 0
-    /// Pushes that came back, to be sent before all others.
+    /// Pushes that were returned, to be sent before all others.
     private var returned: ArraySlice<Int32> = []
-    /// How often each push was refused; empty until one is.
+    /// How often each push has been refused; empty until one is.
     private var refusals: [UInt8] = []
     /// Pushes without an outcome.
     private var unended: Int
@@ -44,7 +44,7 @@ struct Delivery {
         self.batch = batch
         permit = terms.permit
         arrived = now
-        // Zero would be over again at once, and so on.
+        // An interval of zero would expire again and again.
         returnInterval = terms.returnAfter.map { max($0, .milliseconds(1)) }
         let count = batch.count
         outcomes = Outcomes(repeating: .pending, count: count)
@@ -56,14 +56,15 @@ struct Delivery {
 
     var state: State { waiting > 0 ? .waiting : unended > 0 ? .inFlight : .ended }
 
-    /// Until when its pushes may wait. While the gateway answers others, they only wait for their turn.
+    /// When its pushes stop waiting. The time counts anew with every answer, because while the gateway answers, they only wait for
+    /// their turn.
     func deadline(lastAnswer: MonotonicInstant, waiting limit: Duration) -> MonotonicInstant {
         max(arrived, lastAnswer) + limit
     }
 
     // MARK: Taking pushes
 
-    /// The size of the next push's body; nil if none waits.
+    /// The size of the next push's body; nil if no push is waiting.
     var nextSize: Int? { nextPosition.map { bodySize(of: $0) } }
 
     private var nextPosition: Int? {
@@ -71,8 +72,8 @@ struct Delivery {
         return cursor < batch.count ? cursor : nil
     }
 
-    /// Takes up to this many pushes of one message, as far as there is room for their bodies. Nil if none waits, or there is no
-    /// room for the next one.
+    /// Takes up to `count` pushes of one message, as far as there is room for their bodies. Nil if no push is waiting or there is
+    /// no room for the next one.
     mutating func take(_ count: Int, in room: BodyRoom) -> Range<Int>? {
         guard let first = nextPosition else { return nil }
         let count = min(count, room.count(of: bodySize(of: first)))
@@ -115,7 +116,7 @@ struct Delivery {
         unended -= 1
     }
 
-    /// A push that was sent has no answer. The first reason stays.
+    /// A push that was sent got no answer. The first reason is kept.
     mutating func endUnanswered(_ position: Int, because reason: () -> PushError) {
         if outcomes.unanswered == nil { outcomes.unanswered = reason() }
         end(position, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
@@ -123,8 +124,8 @@ struct Delivery {
 
     /// A push came back unprocessed: it is sent again, unless its caller was cancelled.
     ///
-    /// - Parameter isRefused: the gateway refused this push, on a connection that takes others. After several times, that is
-    ///   its outcome.
+    /// - Parameter isRefused: the gateway refused this push on a connection that accepts others. After several refusals, that
+    ///   becomes its outcome.
     mutating func takeBack(_ position: Int, isRefused: Bool) {
         if isCancelled {
             endUnsent(position, .cancelled)
@@ -136,7 +137,7 @@ struct Delivery {
         }
     }
 
-    /// False if it was one too many.
+    /// Returns false once the limit is exceeded.
     private mutating func countRefusal(of position: Int) -> Bool {
         if refusals.isEmpty { refusals = Array(repeating: 0, count: batch.count) }
         guard refusals[position] < Self.refusalLimit else { return false }
@@ -156,7 +157,7 @@ struct Delivery {
 
     // MARK: What happens to the delivery
 
-    /// What waits ends unsent, and what is in flight is not sent again.
+    /// Waiting pushes end unsent, and pushes in flight are not sent again.
     mutating func cancel() {
         isCancelled = true
         if waiting > 0 { giveUp(.cancelled) }
@@ -169,7 +170,7 @@ struct Delivery {
         }
     }
 
-    /// Whether the caller is to get the outcomes that there are. If there are none, it waits for as long again.
+    /// Whether the caller now gets the outcomes so far. If there are none, the interval starts again.
     mutating func returnsEarly(at now: MonotonicInstant) -> Bool {
         guard let returnInterval, now >= returnDue else { return false }
         let hasOutcomes = unended < batch.count

@@ -1,40 +1,41 @@
 import CarillonIO
 
-/// The deliveries of a pool, which take turns. Confined to the pool's loop, as its connections are.
+/// The deliveries of a pool, which take turns. Confined to the pool's loop, like its connections.
 final class DeliveryQueue {
     private struct Entry {
         var delivery: Delivery
-        /// Nil once it was called.
+        /// Nil once it has been called.
         var complete: ((Delivered) -> Void)?
         let onCancel: @Sendable () -> Void
-        /// What the caller got with the first outcomes.
+        /// The remainder that the caller got with the early outcomes.
         var rest: Remainder?
 
-        /// Under a number that is free: an ended delivery without pushes.
+        /// The entry of a free number: an ended delivery without pushes.
         static var empty: Self {
             let nothing = Delivery(0, PushBatch(), DeliveryTerms(), at: .distantFuture)
             return Self(delivery: nothing, onCancel: {})
         }
     }
 
-    /// By number, which is free for another delivery once this one has ended.
+    /// The entries by number. A number is free again once its delivery has ended.
     private var entries: [Entry] = []
     private var free: [Int32] = []
     private var numbers: [Int: Int32] = [:]
-    /// Those in state `waiting`.
+    /// The deliveries in state `waiting`.
     private var line = TurnLine()
     private var permits = PermitCounts()
-    /// How long pushes wait for a connection while the gateway answers nothing.
+    /// How long pushes wait for a connection while the gateway does not answer.
     private let waitingTimeout: Duration
     private var lastAnswer = MonotonicInstant(nanoseconds: 0)
 
-    /// When `passed` must be called. A lower bound, so that an end or a longer permit costs nothing.
+    /// When `passed` must be called. It is a lower bound, so that it need not be recomputed when a delivery ends or a permit is
+    /// extended.
     private(set) var nextDue = MonotonicInstant.distantFuture
 
-    /// Is told the outcomes of each delivery when all of it has ended, and how long that took.
+    /// Called when a delivery has ended completely, with its outcomes and its duration.
     var onEnd: ((Outcomes, Duration) -> Void)?
 
-    /// How many pushes the gateway takes at a time, as far as is known: returned with each delivery.
+    /// How many pushes the gateway accepts at a time, if known. It is returned with each delivery.
     var capacity: Int?
 
     /// Pushes that wait for a connection.
@@ -45,8 +46,8 @@ final class DeliveryQueue {
     init(waitingTimeout: Duration) { self.waitingTimeout = waitingTimeout }
 
     /// - Parameters:
-    ///   - onCancel: is called when a task that waits for the remainder is cancelled.
-    ///   - complete: is called once, with all outcomes or those that there are early.
+    ///   - onCancel: called when a task that waits for the remainder is cancelled.
+    ///   - complete: called once, with all outcomes or with those so far.
     func add(
         _ delivery: Delivery,
         onCancel: @escaping @Sendable () -> Void = {},
@@ -68,10 +69,10 @@ final class DeliveryQueue {
 
     // MARK: Sending
 
-    /// The body size of the push that is next in line; nil if none waits.
+    /// The body size of the push that is next in line; nil if no push is waiting.
     var nextSize: Int? { line.first.flatMap { entries[Int($0)].delivery.nextSize } }
 
-    /// Takes pushes that are next in line: up to this many, as far as there is room for them, and no more than a turn has.
+    /// Takes up to `count` pushes that are next in line, as far as there is room for them and the turn allows.
     func next(_ count: Int, in room: BodyRoom) -> DeliveryRun? {
         guard let number = line.first else { return nil }
         return update(number) { delivery in
@@ -81,7 +82,7 @@ final class DeliveryQueue {
         }
     }
 
-    /// The gateway has answered a push: those that wait only wait for their turn.
+    /// The gateway has answered a push, so waiting pushes only wait for their turn.
     func answered(at now: MonotonicInstant) { lastAnswer = now }
 
     func end(_ push: QueuedPush, _ outcome: Outcome) {
@@ -90,26 +91,26 @@ final class DeliveryQueue {
         if entries[index].delivery.state == .ended { finish(push.delivery) }
     }
 
-    /// A push that was sent has no answer.
+    /// A push that was sent got no answer.
     func endUnanswered(_ push: QueuedPush, because reason: @autoclosure () -> PushError) {
         let index = Int(push.delivery)
         entries[index].delivery.endUnanswered(Int(push.position), because: reason)
         if entries[index].delivery.state == .ended { finish(push.delivery) }
     }
 
-    /// The sandbox has given a push an identity of its own.
+    /// The sandbox has given a push its own identity.
     func identified(_ push: QueuedPush, as uniqueID: PushID) {
         entries[Int(push.delivery)].delivery.identified(Int(push.position), as: uniqueID)
     }
 
-    /// What an answer means for a push, with the text of its reason kept in the outcomes.
+    /// The outcome that an answer means for a push. The text of its reason is kept in the outcomes.
     func outcome(for push: QueuedPush, _ read: (inout Outcomes) -> Outcome) -> Outcome {
         update(push.delivery) { $0.read(read) }
     }
 
     /// A push came back unprocessed.
     ///
-    /// - Parameter isRefused: the gateway refused this push, on a connection that takes others.
+    /// - Parameter isRefused: the gateway refused this push on a connection that accepts others.
     func takeBack(_ push: QueuedPush, isRefused: Bool = false) {
         update(push.delivery) { $0.takeBack(Int(push.position), isRefused: isRefused) }
     }
@@ -120,7 +121,7 @@ final class DeliveryQueue {
         if let number = numbers[serial] { update(number) { $0.cancel() } }
     }
 
-    /// What waits ends unsent, in those deliveries.
+    /// Waiting pushes of these deliveries end unsent.
     func giveUp(_ reason: UnsentReason, where isOver: (Delivery) -> Bool = { _ in true }) {
         var place = line.head
         while let number = place {
@@ -146,7 +147,7 @@ final class DeliveryQueue {
 
     // MARK: What follows
 
-    /// Lets an event happen to a delivery, and does what follows from its new state.
+    /// Applies an event to a delivery, and acts on its new state.
     @discardableResult
     private func update<R>(_ number: Int32, _ event: (inout Delivery) -> R) -> R {
         let index = Int(number)
@@ -164,7 +165,7 @@ final class DeliveryQueue {
         return result
     }
 
-    /// When a delivery needs `passed`, if nothing happens to it before.
+    /// When a delivery next needs `passed`, if nothing happens to it before.
     private func due(_ number: Int32) -> MonotonicInstant {
         let delivery = entries[Int(number)].delivery
         guard delivery.state == .waiting else { return delivery.returnDue }
@@ -191,7 +192,7 @@ final class DeliveryQueue {
     }
 }
 
-/// The permits of the deliveries. As a rule all have the same one, so that one look is enough.
+/// The permits of the deliveries. Usually all have the same one, so that one check is enough.
 private struct PermitCounts {
     private var entries: [ObjectIdentifier: (permit: SendingPermit, count: Int)] = [:]
 

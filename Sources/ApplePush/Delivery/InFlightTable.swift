@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// The pushes in flight on a connection, each under a tag. A flat list in the order in which their time limits began: all have
-/// the same limit, so the first is the next to be late.
+/// The pushes in flight on a connection, each under a tag. A flat list in the order in which their time limits started: all have
+/// the same limit, so the first is the next to expire.
 struct InFlightTable {
     private struct Slot {
         var push: QueuedPush
@@ -23,7 +23,7 @@ struct InFlightTable {
 
     private(set) var count = 0
 
-    /// The tag of the first push, and when its time limit began.
+    /// The tag of the oldest push, and when its time limit started.
     var oldest: (tag: UInt32, since: MonotonicInstant)? {
         first == Self.none ? nil : (UInt32(first), slots[Int(first)].since)
     }
@@ -57,7 +57,7 @@ struct InFlightTable {
         return UInt32(index)
     }
 
-    /// The time limit of that push begins again.
+    /// Restarts the time limit of this push.
     mutating func restart(_ tag: UInt32, at now: MonotonicInstant) {
         guard tag < slots.count, slots[Int(tag)].previous != Self.empty else { return }
         unlink(Int32(tag))
@@ -67,13 +67,13 @@ struct InFlightTable {
         linkLast(Int32(tag))
     }
 
-    /// Whether more of that push's body has been sent than at the last check.
+    /// Whether more of this push's body has been sent since the last check.
     mutating func hasMoved(_ tag: UInt32, to sent: UInt32) -> Bool {
         defer { slots[Int(tag)].sent = sent }
         return sent > slots[Int(tag)].sent
     }
 
-    /// Removes the push of that tag. Nil if it was removed before.
+    /// Removes the push with this tag. Nil if it has already been removed.
     mutating func remove(_ tag: UInt32) -> QueuedPush? {
         guard tag < slots.count else { return nil }
         let index = Int32(tag)

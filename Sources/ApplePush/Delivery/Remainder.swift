@@ -12,7 +12,7 @@ public final class Remainder: Sendable {
 
     /// A remainder, to be ended by its maker.
     ///
-    /// - Parameter onCancel: Called when a task that waits for the outcomes is cancelled: send no more pushes.
+    /// - Parameter onCancel: Called when a task that waits for the outcomes is cancelled: the maker must send no more pushes.
     public init(onCancel: @escaping @Sendable () -> Void = {}) { self.onCancel = onCancel }
 
     /// The outcomes of the whole batch, as soon as every push has ended. Earlier outcomes are unchanged.

@@ -1,9 +1,9 @@
 package import CarillonIO
 import Synchronization
 
-/// Until when pushes may be sent, for senders who may lose the right to send.
+/// How long pushes may be sent, for senders that may lose the right to send.
 ///
-/// Any number of deliveries may have the same permit. No push is handed to a connection after its end.
+/// Any number of deliveries may share a permit. No push is handed to a connection after the permit ends.
 public final class SendingPermit: Sendable {
     /// In nanoseconds of the monotonic clock. It guards no other memory, so relaxed ordering is enough.
     private let nanoseconds: Atomic<Int64>

@@ -1,10 +1,10 @@
 /// Whose turn it is among the deliveries of a pool that have pushes to send.
 ///
-/// A delivery begins on the first level, with a short turn, and moves to the next level, with longer turns, while it has
-/// pushes left. The levels share the pushes evenly, so a short delivery does not wait for long ones, and many short ones do
-/// not stop a long one. Deliveries on one level are served one after the other, so those of equal size do not all end last.
+/// A delivery starts on the first level, with a short turn, and moves on to levels with longer turns while it has pushes left. The
+/// levels get equal shares of the pushes, so a short delivery does not wait for long ones, and many short ones do not stop a long
+/// one. Deliveries on one level are served one after another, so that deliveries of equal size do not all end late.
 ///
-/// Deliveries have numbers, and their places are links in one array: joining, leaving and taking are O(1).
+/// Deliveries have numbers, and their places are linked lists in one array: joining, leaving and taking are O(1).
 struct TurnLine {
     /// Pushes in a turn, by level. The last level is served round-robin.
     static let quanta: InlineArray<3, Int32> = [32, 256, 2_048]
@@ -14,9 +14,9 @@ struct TurnLine {
     private struct Place {
         var previous: Int32 = TurnLine.none
         var next: Int32 = TurnLine.none
-        /// `none`: not in line.
+        /// `none` if it is not in line.
         var level: Int32 = TurnLine.none
-        /// Pushes taken in its present turn.
+        /// Pushes taken in its current turn.
         var taken: Int32 = 0
     }
 
@@ -43,10 +43,10 @@ struct TurnLine {
         Int(number) < places.count && places[Int(number)].level != Self.none
     }
 
-    /// The first of all in line, in the order of `after`.
+    /// The first delivery in line, in the order of `after`.
     var head: Int32? { firstFrom(level: 0) }
 
-    /// The next of all in line. To be called before `number` leaves.
+    /// The next delivery in line. Call it before `number` leaves.
     func after(_ number: Int32) -> Int32? {
         let place = places[Int(number)]
         return place.next == Self.none ? firstFrom(level: Int(place.level) + 1) : place.next
@@ -65,7 +65,7 @@ struct TurnLine {
         skipEmptyLevels()
     }
 
-    /// A delivery whose pushes came back is the next of the first level.
+    /// Puts a delivery whose pushes were returned at the front of the first level.
     mutating func rejoin(_ number: Int32) {
         let next = levels[0].first
         places[Int(number)] = Place(next: next, level: 0)
@@ -86,7 +86,7 @@ struct TurnLine {
         return min(Int(Self.quanta[served] - places[Int(number)].taken), credit)
     }
 
-    /// That many pushes of the first delivery were taken, no more than `turn`.
+    /// This many pushes of the first delivery were taken, no more than `turn`.
     mutating func took(_ count: Int = 1) {
         guard let number = first else { return }
         places[Int(number)].taken += Int32(count)

@@ -3,7 +3,7 @@ import CarillonIO
 /// Why a push that waited for a connection was not sent.
 enum UnsentReason {
     case noConnection(PushError)
-    /// A connection could be made, or that is unknown.
+    /// Any reason other than a failure to connect.
     case withheld(PushError)
 
     static let late = withheld(

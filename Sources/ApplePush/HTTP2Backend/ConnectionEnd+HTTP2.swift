@@ -1,6 +1,6 @@
 import CarillonHTTP2
 
-/// The ends that only HTTP/2 knows.
+/// The ends that only HTTP/2 has.
 extension ConnectionEnd {
     /// Its stream numbers are nearly used up.
     static let exhausted = ours("exhausted")
@@ -33,7 +33,7 @@ extension ConnectionEnd {
             }
     }
 
-    /// What GOAWAY tells the peer.
+    /// The error code for the GOAWAY frame.
     var errorCode: ErrorCode {
         switch name {
         case "flooded": .enhanceYourCalm

@@ -1,16 +1,16 @@
 import CarillonIO
 
-/// How many frames a server may send for each of its answers, and how many window updates for each request. nghttp2 accepts
-/// any number of frames that do nothing; a connection with too many of them is closed.
+/// How many frames a server may send per answer, and how many window updates per request. nghttp2 accepts any number of frames that
+/// do nothing; a connection with too many of them is closed.
 struct FrameBudget {
-    /// Counted since the connection was made.
+    /// Counts since the connection was opened.
     struct Counts {
         /// All frames except window updates.
         var frames: UInt64 = 0
         var answers: UInt64 = 0
         var windowUpdates: UInt64 = 0
         var requests: UInt64 = 0
-        /// Bytes of their bodies that were sent.
+        /// Bytes of request bodies that were sent.
         var bodyBytes: UInt64 = 0
     }
 

@@ -2,19 +2,19 @@ package import CarillonIO
 
 /// Sends pushes to APNs over HTTP/2, on connections that stay open: one pool for each gateway and credential.
 ///
-/// A changed credential is another credential, with connections of its own. The old ones close after
+/// A changed credential is a different credential with its own connections. The old connections close after
 /// ``HTTP2Configuration/idleTimeout``, or after ``outdate(credential:)``.
 public final class HTTP2Backend: Backend {
     private let configuration: HTTP2Configuration
     private let pools: ConnectionPools
     private let channelLines: ChannelLines
 
-    /// A backend that makes connections and threads when something is sent.
+    /// A backend that creates connections and threads when something is sent.
     public convenience init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
         self.init(configuration, loops: nil)
     }
 
-    /// A backend on loops of another owner.
+    /// A backend on loops that belong to another owner.
     package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup?) {
         configuration.check.enforce()
         self.configuration = configuration
@@ -39,7 +39,7 @@ public final class HTTP2Backend: Backend {
         await pools.deliver(batch, to: gateway, with: credential, terms)
     }
 
-    /// Connects, unless a connection takes pushes already.
+    /// Connects, unless a connection already accepts pushes.
     public func prepare(for gateway: Gateway, with credential: Credential) async {
         await pools.prepare(for: gateway, with: credential)
     }
@@ -66,7 +66,7 @@ public final class HTTP2Backend: Backend {
         try await channelLines.ask(request, of: gateway, with: credential)
     }
 
-    /// A backend with the same configuration and connections of its own.
+    /// A backend with the same configuration and its own connections.
     public func separate() -> HTTP2Backend { HTTP2Backend(configuration, loops: pools.sharedLoops) }
 
     /// Closes connections that have been idle for longer than this.

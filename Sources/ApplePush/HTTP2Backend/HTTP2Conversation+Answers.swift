@@ -1,7 +1,7 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// What the gateway's answers mean for the push, the connection and the provider token.
+/// Handles the gateway's answers: their effect on the push, the connection and the provider token.
 extension HTTP2Conversation {
     func readEvents(at now: MonotonicInstant) {
         var hasAnswer = false
@@ -32,7 +32,7 @@ extension HTTP2Conversation {
 
     private func answered(_ push: QueuedPush, _ answer: Response, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
-        // Nearly every answer is this one, and it has no body.
+        // Nearly all answers take this path, and they have no body.
         if answer.status == 200 {
             isAccepted = true
             life.wasAnswered(isOfUse: true)
@@ -63,7 +63,7 @@ extension HTTP2Conversation {
         if let id { deliveries.identified(push, as: id) }
     }
 
-    /// Does what a rejection asks of the connection. True if the push is to be sent again at once.
+    /// Acts on what a rejection means for the connection. Returns true if the push is to be sent again at once.
     private func follow(_ outcome: Outcome, at now: MonotonicInstant) -> Bool {
         switch outcome.action {
         case .failTopic where isBoundEarlier(at: now),
@@ -88,12 +88,13 @@ extension HTTP2Conversation {
         return false
     }
 
-    /// The topics of the signing key may have changed since the connection's first push. A young connection knows them.
+    /// Whether the connection is old enough that the topics of the signing key may have changed since its first push.
     private func isBoundEarlier(at now: MonotonicInstant) -> Bool {
         authorization != nil && life.age(at: now) > topicBindingAge
     }
 
-    /// The provider token is too old, and the next one needs another connection. False if this token was a renewed one.
+    /// The provider token is too old, and the next one needs another connection. Returns false if this token had already been
+    /// renewed.
     private func renewToken() -> Bool {
         life.retire(.usedUp)
         guard let authorization = self.authorization else { return false }
@@ -120,14 +121,14 @@ extension HTTP2Conversation {
         }
     }
 
-    /// Of a push whose time was over.
+    /// The error of a push that was not answered in time.
     static let late = PushError(.timedOut, "The push was sent, and the gateway did not answer it in time.")
 
-    /// The gateway takes no more streams, perhaps because of the credential.
+    /// The gateway accepts no more streams, perhaps because of the credential.
     private func goneAway(_ code: ErrorCode) {
         let debugData = session.goAwayDebugData
         var words = Outcomes(repeating: .pending, count: 0)
-        // A span of an array that stays alive and unchanged through the calls.
+        // Safe: the array stays alive and unchanged during the calls.
         let bytes = unsafe debugData.span.bytes
         let reason = Reply(bytes).reason(in: bytes, keeping: &words)
         let text = words.text(of: reason)

@@ -1,11 +1,11 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// What is said over HTTP/2. It keeps the pushes in flight in a table of its own, and ends what is left there at the end.
+/// The HTTP/2 conversation. It keeps its pushes in flight in a table, and ends those that are left there when it ends.
 final class HTTP2Conversation: Conversation {
-    /// How many pushes may be in flight before any was answered.
+    /// How many pushes may be in flight before any has been answered.
     private static let first = 64
-    /// How many may be in flight in any case: with none, a push that is never answered would hold up all others.
+    /// How many pushes may always be in flight. Otherwise a push that is never answered would hold up all others.
     private static let few = 8
 
     var life: ConnectionLife
@@ -20,7 +20,7 @@ final class HTTP2Conversation: Conversation {
     private let expectedAnswers: Int?
     private var budget: FrameBudget
     var inFlight = InFlightTable()
-    /// The session's handles of the pushes in flight, by tag.
+    /// The session's handles for the pushes in flight, by tag.
     private var submissions: [Submission] = []
     private var lastStream: Int32 = 0
     private var outgoing: Outgoing
@@ -28,9 +28,9 @@ final class HTTP2Conversation: Conversation {
     /// How many pushes have ended here.
     var ended = 0
     private var bytesSent: UInt64 = 0
-    /// The kernel takes no more bytes, so what waits does not wait for a window.
+    /// Whether the kernel accepts no more bytes, so that waiting bytes are not waiting for a window.
     private var isStalled = false
-    /// How many pushes were in flight when the send window last kept more from being sent.
+    /// How many pushes were in flight when the send window last prevented more from being sent.
     private var windowCapacity: Int?
     var isAccepted: Bool
     private let acceptanceLimit: Int
@@ -77,7 +77,7 @@ final class HTTP2Conversation: Conversation {
         )
     }
 
-    /// How many pushes it takes now, as far as streams go; none if the window has no room for the next one.
+    /// How many pushes it can take now, judged by streams; 0 if the window has no room for the next body.
     private var free: Int {
         guard life.isReady else { return 0 }
         let free = min(session.freeStreams, allowance - inFlight.count)
@@ -92,7 +92,7 @@ final class HTTP2Conversation: Conversation {
     /// Whether the window has room for the next push.
     private var hasWindow: Bool { bodyRoom.count(of: deliveries.nextSize ?? 0) > 0 }
 
-    /// Notes whether the window keeps more pushes from being sent.
+    /// Records whether the window prevents more pushes from being sent.
     private func measureWindow() {
         let count = inFlight.count
         if count > 0, count < allowance, !hasWindow {
@@ -104,9 +104,9 @@ final class HTTP2Conversation: Conversation {
 
     var isProven: Bool { isAccepted && (allowance >= session.maxStreams || windowCapacity != nil) }
 
-    /// How many pushes may be in flight: one while a ping is unanswered, and few until the credential is accepted. Then one more
-    /// with each answer, so that a gateway that soon closes the connection has few pushes to return. If the previous connection
-    /// was lost early, this one first takes as many pushes as that one had answered.
+    /// How many pushes may be in flight: one while a ping is unanswered, and a few until the credential is accepted. After that,
+    /// each answer allows one more, so that a gateway that soon closes the connection returns few pushes. If the previous
+    /// connection was lost early, this one first takes as many pushes as that one answered.
     private var allowance: Int {
         if watch.isInDoubt { return 1 }
         guard isAccepted else { return acceptanceLimit }
@@ -142,7 +142,7 @@ final class HTTP2Conversation: Conversation {
         return count < free
     }
 
-    /// False if the connection takes no more. The rest of the run is sent elsewhere.
+    /// Returns false if the connection takes no more. The rest of the run is then sent elsewhere.
     private func submit(_ run: DeliveryRun, at now: MonotonicInstant) -> Bool {
         for position in run.positions where !submit(position, of: run, at: now) {
             for left in position + 1..<run.positions.upperBound { deliveries.takeBack(run.push(at: left)) }
@@ -166,7 +166,7 @@ final class HTTP2Conversation: Conversation {
             return true
         } catch {
             _ = inFlight.remove(tag)
-            // A field that cannot be sent is the message's fault, anything else the connection's.
+            // A field that cannot be sent is a fault of the message; anything else is a fault of the connection.
             if error.code == .invalidField {
                 deliveries.end(push, OutcomeRules.outcome(of: .unsendable))
                 return true
@@ -258,8 +258,8 @@ final class HTTP2Conversation: Conversation {
         if wasReady, life.end == .windowClosed { giveBackUnwritten(at: now) }
     }
 
-    /// A push was not answered in time. If its request was not written in full, that is not the gateway's fault: it gets more
-    /// time if bytes of it were sent meanwhile, and is sent elsewhere if not.
+    /// A push was not answered in time. If its request was not written in full, that is not the gateway's fault: the push gets more
+    /// time if some of its bytes were sent since the last check, and is sent elsewhere if not.
     private func wasLate(_ tag: UInt32, at now: MonotonicInstant) {
         let submission = submissions[Int(tag)]
         if session.isWritten(submission, bytesWritten: bytesSent) {
@@ -271,7 +271,7 @@ final class HTTP2Conversation: Conversation {
         if !session.reset(submission, bytesWritten: bytesSent) { forget(tag) }
     }
 
-    /// The window stays closed: what waits for it is sent elsewhere, what was written may still be answered.
+    /// The window stays closed: requests waiting for it are sent elsewhere; requests written in full may still be answered.
     private func giveBackUnwritten(at now: MonotonicInstant) {
         for tag in inFlight.tags {
             let submission = submissions[Int(tag)]
@@ -299,7 +299,7 @@ final class HTTP2Conversation: Conversation {
         return farewell
     }
 
-    /// A push that the session no longer knows.
+    /// Ends a push that the session no longer knows.
     private func forget(_ tag: UInt32) {
         guard let push = inFlight.remove(tag) else { return }
         deliveries.endUnanswered(push, because: life.end?.unanswered ?? Self.late)

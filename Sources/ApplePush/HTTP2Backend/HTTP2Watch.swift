@@ -1,19 +1,19 @@
 import CarillonIO
 
-/// What an HTTP/2 server must do in time, beside answering pushes: a value.
+/// The time limits for an HTTP/2 server apart from answering pushes, as a value.
 struct HTTP2Watch {
     struct Limits {
         /// How long the server may take to send its settings.
         var settings: Duration
-        /// How long it may take to acknowledge ours.
+        /// How long it may take to acknowledge our settings.
         var acknowledgement: Duration
-        /// After how long a silence it gets a ping.
+        /// How long it may be silent before it gets a ping.
         var pingAfter: Duration
-        /// How long it may take to answer that.
+        /// How long it may take to answer a ping.
         var ping: Duration
-        /// How long it may allow no streams, or open no window for what waits.
+        /// How long it may allow no streams, or open no window for waiting bodies.
         var starvation: Duration
-        /// The stream number from which on the connection is replaced.
+        /// The stream number at which the connection is replaced.
         var highestStream: Int32 = 1 << 30
     }
 
@@ -49,7 +49,7 @@ struct HTTP2Watch {
 
     // MARK: What happened
 
-    /// The TLS handshake is done; our settings go out with the first bytes.
+    /// The TLS handshake is complete; our settings are sent with the first bytes.
     mutating func connected(at now: MonotonicInstant) {
         lastHeard = now
         settings.restart(at: now)
@@ -59,7 +59,7 @@ struct HTTP2Watch {
     /// The server sent its settings.
     mutating func settled() { settings.stop() }
 
-    /// The server acknowledged ours.
+    /// The server acknowledged our settings.
     mutating func acknowledged() { acknowledgement.stop() }
 
     mutating func heard(at now: MonotonicInstant) {
@@ -74,20 +74,20 @@ struct HTTP2Watch {
     /// How many streams the server allows, whether in use or not.
     mutating func offered(_ count: Int, at now: MonotonicInstant) { streams.run(count == 0, since: now) }
 
-    /// Whether windows hold bodies back, and how many bytes of bodies were sent so far: each byte is progress.
+    /// Records whether windows hold back bodies, and how many bytes of bodies have been sent so far: each byte is progress.
     mutating func held(back isHeld: Bool, after bytes: UInt64, at now: MonotonicInstant) {
         if isHeld, bytes != bodyBytes { window.restart(at: now) } else { window.run(isHeld, since: now) }
         bodyBytes = bytes
     }
 
-    /// Pushes are about to be sent. True: after this silence, send a ping with them.
+    /// Pushes are about to be sent. Returns true if the server has been silent so long that a ping must be sent with them.
     mutating func willSend(at now: MonotonicInstant) -> Bool {
         guard !ping.isRunning, now - lastHeard >= limits.pingAfter else { return false }
         ping.restart(at: now)
         return true
     }
 
-    /// True: send a ping.
+    /// Returns true if a ping must be sent.
     mutating func passed(to now: MonotonicInstant, _ life: inout ConnectionLife, inFlight: Int) -> Bool {
         for deadline in [settings, ping] where deadline.isOver(at: now) { life.close(deadline.end) }
         if life.isReady {

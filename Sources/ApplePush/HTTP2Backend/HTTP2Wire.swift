@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// HTTP/2, as Apple's gateways speak it.
+/// The wire for HTTP/2, the protocol of Apple's gateways.
 struct HTTP2Wire: Wire {
     let alpn = ["h2"]
     private let authority: String

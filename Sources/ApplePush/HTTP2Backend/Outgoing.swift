@@ -1,8 +1,8 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// What a connection writes into its requests. The header block and the body of a message are kept in the session while
-/// pushes of that message follow one another.
+/// Writes a connection's requests. The header block and the body of a message are kept in the session while consecutive pushes
+/// belong to that message.
 struct Outgoing {
     private let authority: String
     private var token: ProviderToken?
@@ -13,7 +13,7 @@ struct Outgoing {
     private var fieldsID: FieldsID?
     private var bodyID: BodyID?
     private var id: [UInt8] = []
-    /// The heading is one for channels, whose requests name the channel in a field and not in the path.
+    /// Whether the heading is for channels, whose requests name the channel in a field instead of the path.
     private var isForChannels = false
 
     init(authority: String, token: ProviderToken?) {
@@ -21,7 +21,7 @@ struct Outgoing {
         self.token = token
     }
 
-    /// The pushes to come carry this provider token.
+    /// Further pushes carry this provider token.
     mutating func use(_ token: ProviderToken) {
         self.token = token
         delivery = nil
@@ -39,7 +39,7 @@ struct Outgoing {
         id.removeAll(keepingCapacity: true)
         push.id.write(into: &id)
         let bytes = run.batch.bytes
-        // Spans of arrays that stay alive and unchanged through the call.
+        // Safe: the arrays stay alive and unchanged during the call.
         return try unsafe session.submit(
             fieldsID,
             pathSuffix: bytes.span.bytes.extracting(isForChannels ? 0..<0 : push.token.range),
@@ -49,7 +49,7 @@ struct Outgoing {
         )
     }
 
-    /// The next pushes carry another message. Its header fields are often those of the previous one.
+    /// Switches to another message. Its header fields are often the same as the previous one's.
     private mutating func turn(
         to push: PushBatch.Push,
         of run: DeliveryRun,
@@ -57,7 +57,7 @@ struct Outgoing {
     ) throws(HTTP2Error) {
         let number = push.heading
         let isSameDelivery = run.serial == delivery
-        // If this throws, the next push must come here again.
+        // If this throws, the next push must try again.
         delivery = nil
         let heading = run.batch.headings[Int(number)]
         let shared = run.batch.fields[Int(heading.fields)]
@@ -75,9 +75,9 @@ struct Outgoing {
         }
         if let old = bodyID { session.release(old) }
         let bytes = run.batch.bytes
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
-        // Each push to a channel has fields of its own.
+        // Each push to a channel has its own fields.
         self.heading = isForChannels ? -1 : number
         delivery = run.serial
     }

@@ -2,7 +2,7 @@ import CarillonHTTP2
 import CarillonIO
 import CarillonText
 
-/// The header fields that pushes have in common: built once, and used as long as they stay the same.
+/// The header fields that pushes share, built once and used until one of them changes.
 struct PushFields: Equatable {
     private let topic: [UInt8]
     private let collapseID: [UInt8]
@@ -29,7 +29,7 @@ struct PushFields: Equatable {
         if pushType == .channel { return channelBlock(authority: authority) }
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
-        // Spans of arrays that stay alive and unchanged through the calls.
+        // Safe: the arrays stay alive and unchanged during the calls.
         if !topic.isEmpty { unsafe block.append("apns-topic", topic.span.bytes) }
         block.append("apns-push-type", pushType.name)
         if let priority = self.priority { block.append("apns-priority", String(priority)) }
@@ -44,7 +44,7 @@ struct PushFields: Equatable {
         let path = "/4/broadcasts/apps/\(String(decoding: topic, as: UTF8.self))"
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: path)
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         unsafe block.append("apns-channel-id", channel.span.bytes, indexing: .never)
         block.append("apns-push-type", PushType.liveActivity.name)
         if let priority = self.priority { block.append("apns-priority", String(priority)) }

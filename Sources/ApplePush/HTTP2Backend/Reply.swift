@@ -1,7 +1,7 @@
 /// The body of an answer with a status other than 200: `{"reason":"Unregistered","timestamp":1729000000000}`.
 ///
-/// It is parsed in place, without a String for a known reason, because answers arrive by the ten thousand. Other bytes have
-/// no reason.
+/// It is parsed in place, without a String for a known reason, because answers arrive by the ten thousand. A body of any other form
+/// yields no reason.
 struct Reply: Equatable {
     private(set) var reason: Range<Int>?
     private(set) var timestamp: Int64?
@@ -23,8 +23,8 @@ struct Reply: Equatable {
         }
     }
 
-    /// The reason: from the table, or with its text kept in the outcomes. The text is cut at 100 bytes, and control characters
-    /// are replaced, because databases and terminals do not accept them.
+    /// The reason: from the table, or with its text kept in the outcomes. The text is truncated to 100 bytes, and control
+    /// characters are replaced, because databases and terminals do not accept them.
     func reason(in body: RawSpan, keeping outcomes: inout Outcomes) -> Reason {
         guard let range = reason, !range.isEmpty else { return .none }
         if let known = Reason(spelled: body, at: range) { return known }

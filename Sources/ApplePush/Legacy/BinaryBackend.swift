@@ -3,18 +3,18 @@ package import CarillonIO
 /// Sends pushes over the legacy binary protocol (commands 0, 1 and 2). Apple has switched it off; private gateways and
 /// simulators still speak it.
 ///
-/// The gateway is silent about what it accepts, so a push counts as delivered when a later one is refused, or when no error
-/// came for ``BinaryConfiguration/quietPeriod``. The credential must be a certificate.
+/// The gateway does not confirm pushes, so a push counts as delivered when a later one is refused or when no error has arrived for
+/// ``BinaryConfiguration/quietPeriod``. The credential must be a certificate.
 public final class BinaryBackend: Backend {
     private let configuration: BinaryConfiguration
     private let pools: ConnectionPools
 
-    /// A backend that makes connections and threads when something is sent.
+    /// A backend that creates connections and threads when something is sent.
     public convenience init(_ configuration: BinaryConfiguration = BinaryConfiguration()) {
         self.init(configuration, loops: nil)
     }
 
-    /// A backend on loops of another owner.
+    /// A backend on loops that belong to another owner.
     package init(_ configuration: BinaryConfiguration, loops: EventLoopGroup?) {
         configuration.check.enforce()
         self.configuration = configuration
@@ -46,7 +46,7 @@ public final class BinaryBackend: Backend {
         return await pools.deliver(batch, to: gateway, with: credential, terms)
     }
 
-    /// Connects, unless a connection takes pushes already.
+    /// Connects, unless a connection already accepts pushes.
     public func prepare(for gateway: Gateway, with credential: Credential) async {
         if credential.identity != nil { await pools.prepare(for: gateway, with: credential) }
     }
@@ -64,7 +64,7 @@ public final class BinaryBackend: Backend {
         return FeedbackList(source)
     }
 
-    /// A backend with the same configuration and connections of its own.
+    /// A backend with the same configuration and its own connections.
     public func separate() -> BinaryBackend { BinaryBackend(configuration, loops: pools.sharedLoops) }
 
     /// Closes connections that have been idle for longer than this.

@@ -12,27 +12,22 @@ public struct BinaryConfiguration: Sendable {
     /// How many threads carry the connections.
     /// Default: 1.
     public var threads = 1
-    /// How many pushes of one connection may be without a known outcome. If the connection breaks, any of them may have
-    /// arrived. When there is no room for more, a barrier follows.
-    /// Default: 100,000.
+    /// How many pushes on one connection may be without a known outcome. If the connection breaks, any of them may have arrived.
+    /// When the window is full, a barrier is sent. Default: 100,000.
     public var window = 100_000
-    /// The window of the first connection. It doubles while gateways say how far they came, and shrinks when one does not.
+    /// The window of the first connection. It doubles as long as gateways report how far they got, and shrinks when one does not.
     /// Default: 1,000.
     public var firstWindow = 1_000
-    /// After how long without an error the pushes that have reached the gateway's host count as delivered. An error that comes
-    /// later than this names a push that was reported as delivered.
-    /// Default: 3 seconds.
+    /// How long no error may arrive before the pushes that have reached the gateway's host count as delivered. A later error means
+    /// that pushes were wrongly reported as delivered. Default: 3 seconds.
     public var quietPeriod: Duration = .seconds(3)
-    /// How many pushes must wait for the quiet period to be worth a barrier. A barrier is a notification that the gateway
-    /// refuses: its error proves all pushes before it, at the cost of the connection.
-    /// Default: 1,000.
+    /// How many pushes must be waiting for the quiet period to justify a barrier. A barrier is a notification that the gateway
+    /// refuses: its error proves that all pushes before it were accepted, at the cost of the connection. Default: 1,000.
     public var barrierCount = 1_000
-    /// A barrier is sent after this long without another push.
-    /// Default: 100 milliseconds.
+    /// How long after the last push a barrier is sent. Default: 100 milliseconds.
     public var barrierAfter: Duration = .milliseconds(100)
-    /// How long the answer to a barrier may take, from its arrival at the gateway's host on. Without one, the outcome of the
-    /// pushes before it is unknown, and the gateway gets no more barriers.
-    /// Default: 30 seconds.
+    /// How long the answer to a barrier may take after it has reached the gateway's host. If none arrives, the outcome of the
+    /// pushes before it is unknown, and the gateway gets no more barriers. Default: 30 seconds.
     public var barrierTimeout: Duration = .seconds(30)
     /// How long connecting to one of the server's addresses may take.
     /// Default: 5 seconds.
@@ -40,25 +35,25 @@ public struct BinaryConfiguration: Sendable {
     /// How long the TLS handshake may take.
     /// Default: 5 seconds.
     public var handshakeTimeout: Duration = .seconds(5)
-    /// How long a push may wait for a connection while none can be made.
-    /// Default: 20 seconds.
+    /// How long a push may wait for a connection while none can be opened. Default: 20 seconds.
     public var waitingTimeout: Duration = .seconds(20)
     /// How long the server may accept no bytes.
     /// Default: 10 seconds.
     public var writeTimeout: Duration = .seconds(10)
-    /// The age from which on a connection is replaced. Each connection gets a random age between this and twice this.
-    /// Default: 3,600 seconds.
+    /// The age at which a connection is replaced. Each connection gets a random age between this and twice this. Default: 3,600
+    /// seconds.
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     /// Default: 300 seconds.
     public var idleTimeout: Duration = .seconds(300)
-    /// One connection, which is not replaced, as a building block for a pool of your own. A push that finds no room on it is
-    /// not sent, with the code ``PushError/Code/blocked``; after its end none is, with ``PushError/Code/closed``.
+    /// Whether to use a single connection that is not replaced, as a building block for your own pool. A push that finds no room on
+    /// it is not sent, with the code ``PushError/Code/blocked``. After the connection has ended, no push is sent, with the code
+    /// ``PushError/Code/closed``.
     public var isSingleConnection = false
     /// Receives events about connections and pushes.
     public var observer: (any APNs.Observer)?
 
-    /// The values that fit a gateway like Apple's was.
+    /// The values that fit a gateway such as Apple's used to be.
     public init() {}
 
     var pool: ConnectionPool.Limits {

@@ -1,18 +1,18 @@
 import CarillonIO
 
-/// What is said over the legacy binary protocol. A `SentWindow` knows what became of what was sent.
+/// The conversation of the legacy binary protocol. A `SentWindow` determines the outcomes of sent pushes.
 final class BinaryConversation: Conversation {
     private(set) var life: ConnectionLife
     private let deliveries: DeliveryQueue
     private let wire: BinaryWire
     private let limit: Int
     private var window = SentWindow()
-    /// Bytes that were not drained yet, from `drained` on.
+    /// The output; the bytes from `drained` on have not been drained.
     private var output: [UInt8] = []
     private var drained = 0
     private var reply: [UInt8] = []
     private var lastSubmission = MonotonicInstant.distantFuture
-    /// By then the barrier that was sent must be answered.
+    /// When the answer to the barrier is due.
     private var barrierEnd = MonotonicInstant.distantFuture
     private let usesBarriers: Bool
     private(set) var isAccepted = false
@@ -36,7 +36,7 @@ final class BinaryConversation: Conversation {
         return ConnectionStatus.Room(free: max(0, limit - window.count), inFlight: window.count, capacity: limit)
     }
 
-    /// A gateway that refuses the certificate has processed nothing, so there is no need to begin with few pushes.
+    /// A gateway that refuses the certificate has processed nothing, so there is no need to start with few pushes.
     var isProven: Bool { life.isReady }
 
     var due: MonotonicInstant {
@@ -150,7 +150,8 @@ final class BinaryConversation: Conversation {
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
         let now = MonotonicInstant.now
-        // A certificate may be refused late, for example once it is revoked. Then the gateway has processed something before.
+        // A certificate may also be refused later, for example once it has been revoked. Then the gateway has already processed
+        // pushes.
         let hasProcessedNothing = end.kind == .refused && !isAccepted
         settle(hasProcessedNothing ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
         return []

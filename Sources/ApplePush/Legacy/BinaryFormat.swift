@@ -2,13 +2,13 @@ import CarillonIO
 
 /// How notifications are written in the legacy binary protocol.
 public enum BinaryFormat: UInt8, Sendable, CaseIterable {
-    /// Command 0: device token and payload. The gateway never says which notification was wrong: it closes the connection, and
-    /// the outcome of all that were in the window is unknown. A retry repeats those, so a bad token among them never ends: use
-    /// another format wherever the gateway takes one, and bound the retries where it does not.
+    /// Command 0: device token and payload. The gateway never says which notification was wrong: it closes the connection, and the
+    /// outcome of all notifications in the window is unknown. Every retry then repeats a bad token. Use another format if the
+    /// gateway accepts one, and limit the retries if it does not.
     case simple = 0
-    /// Command 1: an identifier and an expiration too.
+    /// Command 1: also an identifier and an expiration.
     case enhanced = 1
-    /// Command 2: frames of items, the priority among them.
+    /// Command 2: frames of items, including the priority.
     case frames = 2
 
     /// Whether the gateway can name the notification that it refuses.
@@ -16,8 +16,8 @@ public enum BinaryFormat: UInt8, Sendable, CaseIterable {
 }
 
 extension BinaryFormat {
-    /// Appends the notification of the push at this position, and returns its length. Nil: the payload is too long for the
-    /// format, and nothing is appended.
+    /// Appends the notification of the push at this position, and returns its length. Nil if the payload is too long for the
+    /// format; then nothing is appended.
     func append(_ position: Int, of batch: PushBatch, identifier: UInt32, to output: inout [UInt8]) -> Int? {
         let push = batch.pushes[position]
         let heading = batch.headings[Int(push.heading)]
@@ -30,8 +30,8 @@ extension BinaryFormat {
         }
     }
 
-    /// Appends a notification that every gateway refuses, for it has no device token. The error proves all before it. Nil: the
-    /// format has no errors.
+    /// Appends a notification that every gateway refuses, because it has no device token. The error proves that all notifications
+    /// before it were accepted. Nil if the format has no errors.
     func appendBarrier(identifier: UInt32, to output: inout [UInt8]) -> Int? {
         guard hasIdentifiers else { return nil }
         let nothing: [UInt8] = []
@@ -48,7 +48,7 @@ extension BinaryFormat {
     ) -> Int {
         let values = token.byteCount / 2 + payload.byteCount
         let expiry = expiration.map { UInt32(clamping: $0) }
-        // The protocol has no 1, whose meaning is nearest to 5.
+        // The protocol has no priority 1; the closest is 5.
         let priority = priority.map { $0 == 10 ? $0 : 5 }
         let length =
             switch self {
@@ -64,7 +64,7 @@ extension BinaryFormat {
                 output.append(lengthAnd: payload)
             case .enhanced:
                 output.append(number: identifier)
-                // Without an expiration Apple keeps a notification as long as it likes.
+                // A push without an expiration is kept as long as the gateway likes.
                 output.append(number: expiry ?? .max)
                 output.append(device: token)
                 output.append(lengthAnd: payload)
@@ -100,7 +100,7 @@ extension OutputSpan where Element == UInt8 {
         for offset in bytes.byteOffsets { append(bytes[byte: offset]) }
     }
 
-    /// The length and the bytes of a device token, which is given in hexadecimal digits.
+    /// Appends the length and the bytes of a device token given in hexadecimal digits.
     fileprivate mutating func append(device token: RawSpan) {
         append(count: UInt16(token.byteCount / 2))
         for offset in stride(from: 0, to: token.byteCount, by: 2) {
@@ -120,7 +120,7 @@ extension OutputSpan where Element == UInt8 {
         append(value)
     }
 
-    /// A letter's lower four bits are nine less than its value. Without a branch, for this is done for each digit of each push,
-    /// and the batch has refused what is not a digit.
+    /// The lower four bits of a letter are nine less than its value. Branch-free, because it runs for every digit of every push;
+    /// the batch has already rejected other characters.
     private static func value(of digit: UInt8) -> UInt8 { (digit & 0xf) + (digit >> 6) * 9 }
 }

@@ -1,5 +1,5 @@
-/// What a gateway of the binary protocol says before it closes the connection: which notification it refused, and why. It
-/// says nothing of those that it accepts.
+/// The reply of a binary gateway before it closes the connection: which notification it refused, and why. It sends no reply for
+/// accepted notifications.
 struct BinaryReply: Equatable {
     static let length = 6
     private static let command: UInt8 = 8
@@ -8,7 +8,7 @@ struct BinaryReply: Equatable {
     let status: UInt8
     let identifier: UInt32
 
-    /// Nil: these are not the six bytes of a reply.
+    /// Nil if these are not the six bytes of a reply.
     init?(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == Self.length, bytes[0] == Self.command else { return nil }
@@ -21,11 +21,11 @@ struct BinaryReply: Equatable {
         self.identifier = identifier
     }
 
-    /// Whether the gateway is going away. Then it names the last notification that it accepted.
+    /// Whether the gateway is shutting down; the reply then names the last notification that it accepted.
     var isShutdown: Bool { status == Self.shutdown }
 
-    /// What became of the notification that was refused. Its reason is that of HTTP/2 with the same meaning, so that nothing
-    /// else has to tell the protocols apart.
+    /// The outcome of the refused notification. Its reason is the HTTP/2 reason with the same meaning, so that no other code has to
+    /// distinguish the protocols.
     var outcome: Outcome {
         guard let reason = Self.reasons[status] else { return Outcome(.unknown, status: UInt16(status)) }
         return Outcome(.rejected, status: UInt16(status), reason: reason)

@@ -1,11 +1,11 @@
 import CarillonIO
 
-/// The binary protocol, as Apple's gateways spoke it.
+/// The wire for the legacy binary protocol.
 final class BinaryWire: Wire {
     let alpn = LegacyProtocols.alpn
     let requiresALPN = false
     let configuration: BinaryConfiguration
-    /// One connection learns from another.
+    /// Shared, so that one connection learns from another.
     let window: Guarded<WindowSize>
 
     init(_ configuration: BinaryConfiguration) {

@@ -1,10 +1,10 @@
-/// The ends that only the binary protocol knows.
+/// The ends that only the binary protocol has.
 extension ConnectionEnd {
     /// The gateway has refused a push, after which it closes.
     static let refusedPush = Self("refused_push", .usedUp, "the gateway refused a push on it")
-    /// The gateway said that it is going away.
+    /// The gateway announced its shutdown.
     static let gatewayShutDown = Self("gateway_shutdown", .goodbye, "the gateway shut down")
-    /// A barrier was sent, after which the gateway takes nothing.
+    /// A barrier was sent, after which the gateway accepts nothing more.
     static let barrier = Self("barrier", .usedUp, "the gateway was asked how far it had come")
     static let notBinary = Self("not_binary", .fault, "the peer does not speak the binary protocol", code: .unreachable)
 }

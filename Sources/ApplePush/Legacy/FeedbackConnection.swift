@@ -1,7 +1,8 @@
 import CarillonIO
 import CarillonTLS
 
-/// A connection to a gateway of the legacy feedback service, for one list. The gateway sends it unasked, and then closes.
+/// A connection to a gateway of the legacy feedback service, for one list. The gateway sends the list without a request, and then
+/// closes.
 actor FeedbackConnection: FeedbackSource {
     private let gateway: Gateway
     private let loop: EventLoop
@@ -75,7 +76,7 @@ actor FeedbackConnection: FeedbackSource {
         return nil
     }
 
-    /// Nil at the end: then the connection is closed.
+    /// Returns nil at the end, once the connection is closed.
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
         do {

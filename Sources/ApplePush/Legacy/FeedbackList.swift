@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The dead device tokens that a gateway lists, in its order.
+/// The dead device tokens that a gateway lists, in the gateway's order.
 ///
 /// ```swift
 /// let list = try await apns.feedback()
@@ -8,14 +8,14 @@ import FoundationEssentials
 /// if let failure = await list.failure { print("The rest comes with the next list: \(failure)") }
 /// ```
 ///
-/// A gateway forgets what it has sent. Therefore nothing is read before it is asked for, and each entry should be saved
-/// before the next one is read. A list can be read once, by one reader.
+/// A gateway forgets the entries that it has sent. Therefore nothing is read in advance; save each entry before you read the next.
+/// A list can be read only once, by one reader.
 public struct FeedbackList: AsyncSequence, Sendable {
     private let source: any FeedbackSource
 
     package init(_ source: any FeedbackSource) { self.source = source }
 
-    /// A list of these entries, for backends of your own. A failure says why others are missing.
+    /// A list of these entries, for your own backends. `failure` says why others are missing.
     public init(_ entries: [Feedback], failure: PushError? = nil) {
         self.init(GivenFeedback(entries, failure: failure))
     }
@@ -23,7 +23,7 @@ public struct FeedbackList: AsyncSequence, Sendable {
     /// The entries that arrived together, for readers that save them together; nil at the end.
     package func nextPiece() async -> [Feedback]? { await source.nextPiece() }
 
-    /// Why the list broke off, once the sequence has ended; nil: it is complete. Entries before the failure are valid.
+    /// Why the list broke off, once the sequence has ended; nil if the list is complete. Entries before the failure are valid.
     public var failure: PushError? { get async { await source.failure } }
 
     /// Reads the list.

@@ -5,7 +5,7 @@ struct FeedbackTuples {
 
     /// The beginning of an incomplete tuple.
     private var rest: [UInt8] = []
-    /// Tuples without any token in them.
+    /// The number of tuples without a token.
     private(set) var empty = 0
 
     var isWhole: Bool { rest.isEmpty }
@@ -14,7 +14,7 @@ struct FeedbackTuples {
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Feedback] {
         var entries: [Feedback] = []
         var bytes = bytes
-        // The kept tuple is completed first; the others are parsed where they are.
+        // Complete the kept tuple first; parse the others in place.
         while !rest.isEmpty, !bytes.isEmpty {
             let missing = Self.count(of: rest[...]) - rest.count
             rest += bytes.prefix(missing)
@@ -33,7 +33,7 @@ struct FeedbackTuples {
         return entries
     }
 
-    /// How many bytes the tuple has that begins here, or its head if the length has not arrived.
+    /// The size of the tuple that begins here, or of its head if the length has not arrived.
     private static func count(of bytes: ArraySlice<UInt8>) -> Int {
         guard bytes.count >= Self.headCount else { return Self.headCount }
         let start = bytes.startIndex

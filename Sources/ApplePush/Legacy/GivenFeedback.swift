@@ -1,4 +1,4 @@
-/// A given list, all of it at once.
+/// A source that returns a given list all at once.
 actor GivenFeedback: FeedbackSource {
     private var entries: [Feedback]?
     let failure: PushError?

@@ -1,7 +1,7 @@
-/// How a server of the binary protocol, or of the feedback service, is told from one of HTTP/2.
+/// Distinguishes servers of the binary protocol and the feedback service from HTTP/2 servers.
 ///
-/// Both legacy protocols take silence for consent, so a busy HTTP/2 server would seem to accept pushes. Therefore HTTP/2 is
-/// offered in the TLS handshake: only a server that speaks it chooses it, and does so before anything is sent.
+/// Both legacy protocols treat silence as success, so a busy HTTP/2 server would seem to accept pushes. Therefore the client offers
+/// HTTP/2 in the TLS handshake: only a server that speaks it selects it, before anything is sent.
 enum LegacyProtocols {
     static let alpn = ["h2"]
 

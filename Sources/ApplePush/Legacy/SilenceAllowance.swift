@@ -1,15 +1,15 @@
 import CarillonIO
 import CarillonTLS
 
-/// How long a gateway may be silent: each time, and in all, so that one that sends a byte now and then does not keep a
-/// reader for ever. What the reader does between is not counted.
+/// How long a gateway may be silent, each time and in total, so that a gateway that sends a byte now and then cannot hold a reader
+/// for ever. The reader's own time between reads is not counted.
 struct SilenceAllowance {
     private let each: Duration
     private var left: Duration
 
     init(each: Duration) {
         self.each = each
-        // Thirty times a longer one would overflow.
+        // Thirty times a longer duration would overflow.
         left = min(each, .seconds(Int64.max / 30)) * 30
     }
 

@@ -1,10 +1,10 @@
-/// How many pushes of a connection may be without a known outcome: few at first, since all of them are in doubt when the
-/// connection breaks, and more with each connection whose gateway has said how far it came. And whether barriers make it say so.
+/// How many pushes on a connection may be without a known outcome: few at first, because all of them are in doubt if the connection
+/// breaks, and more with each connection whose gateway reported how far it got. Also records whether the gateway answers barriers.
 struct WindowSize {
     private let limit: Int
     private(set) var count: Int
     private var hasLost = false
-    /// The gateway answers barriers, as far as is known.
+    /// Whether to use barriers: true until the gateway fails to answer one.
     private(set) var usesBarriers = true
 
     init(first: Int, limit: Int) {
@@ -12,10 +12,10 @@ struct WindowSize {
         count = min(max(1, first), self.limit)
     }
 
-    /// A gateway has said what became of all that was sent to it.
+    /// A gateway has determined the outcome of everything that was sent to it.
     mutating func proved() { count = min(limit, hasLost ? count + count / 8 + 1 : count * 2) }
 
-    /// The gateway has not answered a barrier: another would only put more pushes in doubt.
+    /// The gateway has not answered a barrier; another one would only put more pushes in doubt.
     mutating func ignoredBarrier() { usesBarriers = false }
 
     /// A connection has ended with pushes whose outcome is unknown.

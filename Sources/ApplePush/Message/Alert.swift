@@ -1,5 +1,5 @@
 extension APNs {
-    /// What a notification says: one text, written as a literal, or several with a meaning each.
+    /// The text of a notification: one text, written as a literal, or several texts with different roles.
     public struct Alert: Hashable, Sendable {
         private var content: TextOrObject
 
@@ -85,7 +85,7 @@ extension APNs.Alert: ExpressibleByStringInterpolation, ExpressibleByDictionaryL
     /// One text, without a title.
     public init(stringLiteral value: String) { self.init(value) }
 
-    /// Apple's members of the object; of equal names the last value counts.
+    /// Apple's members of the object. For duplicate names, the last value wins.
     public init(dictionaryLiteral elements: (String, APNs.JSON)...) {
         content = .object([String: APNs.JSON](elements) { _, last in last })
     }

@@ -1,5 +1,5 @@
 extension APNs.Alert {
-    /// A text of an alert, written as a literal, or the key of one that the app translates.
+    /// A text of an alert, written as a literal, or the key of a text that the app translates.
     public enum Text: Hashable, Sendable {
         /// This text.
         case plain(String)
@@ -12,7 +12,7 @@ extension APNs.Alert {
         }
     }
 
-    /// Apple's names of the members of one text.
+    /// Apple's names for the members of one text.
     struct TextMembers {
         let plain: String
         let key: String
@@ -22,7 +22,7 @@ extension APNs.Alert {
         static let subtitle = Self(plain: "subtitle", key: "subtitle-loc-key", arguments: "subtitle-loc-args")
         static let body = Self(plain: "body", key: "loc-key", arguments: "loc-args")
 
-        /// The text that an alert has. The key of a translation counts before a plain text.
+        /// The text in an alert. A translation key takes precedence over a plain text.
         func text(in alert: [String: APNs.JSON]) -> Text? {
             if case .string(let key) = alert[self.key] {
                 guard case .array(let list) = alert[arguments] else { return .localized(key: key, arguments: []) }

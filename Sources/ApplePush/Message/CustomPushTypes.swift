@@ -1,13 +1,13 @@
 import CarillonIO
 
-/// The custom push types of the process. A push type is a place in this list, hence one byte, so that batches copy no text.
+/// The custom push types of the process. A push type is a one-byte index into this list, so that batches copy no text.
 struct CustomPushTypes {
     static let limit = 200
     private static let shared = Guarded(Self())
 
     private var rows: [PushType.Facts] = []
 
-    /// The place of a type, which is added if it is new.
+    /// The index of a type, which is added if it is new.
     mutating func place(of row: PushType.Facts) throws(PushError) -> Int {
         if let place = rows.firstIndex(of: row) { return place }
         guard rows.count < Self.limit else {

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension APNs {
-    /// Until when Apple keeps trying to reach a device.
+    /// When Apple stops trying to reach a device.
     public struct Expiry: Hashable, Sendable {
         private enum Limit: Hashable {
             case time(Int64)
@@ -12,10 +12,10 @@ extension APNs {
 
         private init(_ limit: Limit) { self.limit = limit }
 
-        /// Only once: a device that cannot be reached does not get the push.
+        /// Tries once: a device that cannot be reached does not get the push.
         public static let once = Self(.time(0))
 
-        /// Until that time, in seconds since 1970; 0: once.
+        /// Until that time, in seconds since 1970; 0 to try once.
         public static func at(_ seconds: Int64) -> Self { Self(.time(seconds)) }
 
         /// Until that time.
@@ -24,10 +24,10 @@ extension APNs {
         /// For this long after the message is made.
         public static func after(_ interval: Duration) -> Self { Self(.interval(interval.components.seconds)) }
 
-        /// For so many seconds after the message is made.
+        /// For this many seconds after the message is made.
         public static func after(seconds: Double) -> Self { Self(.interval(Int64(wholeOf: seconds))) }
 
-        /// In seconds since 1970, where an interval counts from now; 0: once.
+        /// The time in seconds since 1970, where an interval counts from now; 0 to try once.
         public var seconds: Int64 {
             switch limit {
             case .time(let seconds): return seconds
@@ -45,7 +45,7 @@ extension Date {
 }
 
 extension Int64 {
-    /// The largest whole number that is not above; of those that an `Int64` holds, the nearest.
+    /// The value rounded down, clamped to the range of `Int64`.
     fileprivate init(wholeOf value: Double) {
         let whole = value.rounded(.down)
         self = Int64(exactly: whole) ?? (whole < 0 ? .min : .max)

@@ -7,13 +7,13 @@ extension APNs {
         /// The level of that name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Is added to the list without lighting up the screen or playing a sound.
+        /// Adds the notification to the list without lighting up the screen or playing a sound.
         public static let passive = Self(rawValue: "passive")
         /// Lights up the screen and may play a sound. This is Apple's default.
         public static let active = Self(rawValue: "active")
-        /// The same at once, even where others wait for a summary or the end of a Focus.
+        /// Like `active`, but shown at once, even when other notifications wait for a summary or the end of a Focus.
         public static let timeSensitive = Self(rawValue: "time-sensitive")
-        /// The same even when the device is muted. The app needs Apple's entitlement.
+        /// Like `timeSensitive`, but audible even when the device is muted. The app needs Apple's entitlement.
         public static let critical = Self(rawValue: "critical")
     }
 }

@@ -11,7 +11,7 @@ extension APNs.JSON: Codable {
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
         } else if let value = try? container.decode(Double.self) {
-            // A double would round what an identifier of 64 bits or an amount of money may have: more than 15 digits.
+            // A double would round numbers of more than 15 digits, such as 64-bit identifiers or amounts of money.
             let exact = try? container.decode(Decimal.self)
             self = exact.flatMap { $0.isNaN || $0.isSame(as: value) ? nil : .decimal($0) } ?? .number(value)
         } else if let value = try? container.decode(String.self) {
@@ -23,7 +23,7 @@ extension APNs.JSON: Codable {
         }
     }
 
-    /// Writes the bare value.
+    /// Writes the value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -32,7 +32,7 @@ extension APNs.JSON: Codable {
         case .integer(let value): try container.encode(value)
         case .number(let value): try container.encode(value)
         case .decimal(let value):
-            // The encoder of Foundation would write it as `NaN`, which is no JSON.
+            // Foundation's encoder would write it as `NaN`, which is not valid JSON.
             guard !value.isNaN else {
                 let context = EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "Not a number.")
                 throw EncodingError.invalidValue(value, context)

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension APNs.JSON {
-    /// What a value of your own is encoded to.
+    /// The JSON that one of your own values encodes to.
     ///
     /// Whole numbers of 64 bits and decimals keep all digits. Without an encoder, a date is in seconds since 1970, as in
     /// Apple's own members, and data is in base 64.

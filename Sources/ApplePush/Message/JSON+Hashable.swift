@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension APNs.JSON: Hashable {
-    /// Whether both are written alike, whatever case a number is.
+    /// Whether both are written alike, whichever cases hold their numbers.
     public static func == (one: Self, other: Self) -> Bool {
         switch (one.simplest, other.simplest) {
         case (.null, .null): true
@@ -16,7 +16,7 @@ extension APNs.JSON: Hashable {
         }
     }
 
-    /// Hashes what is written.
+    /// Hashes the written value.
     public func hash(into hasher: inout Hasher) {
         switch simplest {
         case .null: hasher.combine(0)
@@ -30,7 +30,7 @@ extension APNs.JSON: Hashable {
         }
     }
 
-    /// The same value; a number as the first of `integer`, `number` and `decimal` that holds it.
+    /// The same value, with numbers in the first of `integer`, `number` and `decimal` that can hold them.
     private var simplest: Self {
         switch self {
         case .number(let value): Int64(exactly: value).map { .integer($0) } ?? self
@@ -48,6 +48,6 @@ extension APNs.JSON: Hashable {
 }
 
 extension Decimal {
-    /// Whether that number is written with the same digits.
+    /// Whether the number is written with the same digits.
     func isSame(as number: Double) -> Bool { Decimal(string: number.description) == self }
 }

@@ -3,7 +3,7 @@ public import FoundationEssentials
 extension APNs {
     /// A JSON value, written as a literal: `["title": "Hello", "count": 3]`.
     ///
-    /// Numbers are equal if their values are: JSON does not tell `1` from `1.0`.
+    /// Numbers are equal if their values are equal: JSON does not distinguish `1` from `1.0`.
     public enum JSON: Sendable {
         /// `null`
         case null
@@ -13,7 +13,7 @@ extension APNs {
         case integer(Int64)
         /// Any other number.
         case number(Double)
-        /// A number with more digits than the two before can hold.
+        /// A number with more digits than the other two can hold.
         case decimal(Decimal)
         /// Text.
         case string(String)
@@ -40,7 +40,7 @@ extension APNs.JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(stringLiteral value: String) { self = .string(value) }
     /// A list.
     public init(arrayLiteral elements: Self...) { self = .array(elements) }
-    /// Names and values; of equal names the last value counts.
+    /// Names and values. For duplicate names, the last value wins.
     public init(dictionaryLiteral elements: (String, Self)...) {
         self = .object([String: Self](elements) { _, last in last })
     }

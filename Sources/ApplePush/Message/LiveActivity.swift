@@ -10,7 +10,7 @@ extension APNs {
         public enum Updates: Hashable, Sendable {
             /// The app gets a push token for the activity, and registers it with your server.
             case token
-            /// They come from the channel of this id.
+            /// The updates come from the channel with this ID.
             case channel(String)
         }
 
@@ -21,9 +21,9 @@ extension APNs {
         ///
         /// - Parameters:
         ///   - attributesType: The name of the app's type of attributes.
-        ///   - attributes: What stays the same while the activity lives.
+        ///   - attributes: The values that stay the same during the activity.
         ///   - state: The first state.
-        ///   - updates: How updates will come; nil: as the app has set it.
+        ///   - updates: How the device gets updates; nil for the app's own setting.
         public static func start(
             attributesType: String,
             attributes: some Encodable,
@@ -46,8 +46,8 @@ extension APNs {
             Self(members: try members("update", state))
         }
 
-        /// Ends an activity with a last state, which stays on the lock screen until that time: four hours at most, which is
-        /// also what nil means. A time in the past removes it at once.
+        /// Ends an activity with a last state, which stays on the lock screen until `dismissal`, for at most four hours. Nil means
+        /// four hours; a time in the past removes it at once.
         public static func end(state: some Encodable, dismissal: Date? = nil) throws(PushError) -> Self {
             var members = try members("end", state)
             if let dismissal { members["dismissal-date"] = .integer(dismissal.unixSeconds) }
@@ -65,16 +65,16 @@ extension APNs.Message {
     ///
     /// - Parameters:
     ///   - tokens: The push-to-start tokens of devices, or the tokens of activities.
-    ///   - activity: What it does.
-    ///   - timestamp: When the state was current. A device ignores what is older than what it shows.
+    ///   - activity: The start, update or end.
+    ///   - timestamp: When the state was current. A device ignores updates older than the state it shows.
     ///   - alert: A notification together with the new state. An activity that starts must have one.
     ///   - sound: The sound of that notification.
     ///   - staleDate: When the state becomes outdated.
     ///   - relevanceScore: Its rank among the app's activities.
-    ///   - priority: How urgently it is delivered; nil: at once with an alert, and otherwise when it suits the battery, which
+    ///   - priority: How urgently it is delivered. If nil, at once with an alert, and otherwise when it suits the battery, which
     ///     Apple does not limit.
-    ///   - expiry: Until when Apple keeps trying.
-    ///   - topic: The app's bundle identifier, with or without the suffix of the push type; nil: the credential's.
+    ///   - expiry: When Apple stops trying.
+    ///   - topic: The app's bundle identifier, with or without the suffix of the push type; nil for the credential's.
     public init(
         tokens: [String],
         activity: APNs.LiveActivity,

@@ -1,5 +1,5 @@
 extension APNs.Message {
-    /// The message as a batch, with one push for each token. The given topic is that of messages that name none.
+    /// The message as a batch, with one push for each token. `topic` is used if the message has none.
     func batch(topic: String?) throws(PushError) -> PushBatch {
         try check()
         let payload = try self.payload.bytes()

@@ -1,8 +1,8 @@
 import CarillonPushRules
 
 extension APNs.Message {
-    /// What APNs would refuse for every device token, and what it would not deliver, is said at once. The topic is not
-    /// checked: a bundle identifier may end as a suffix does.
+    /// Reports at once what APNs would refuse for every device token, or would not deliver. The topic is not checked, because a
+    /// bundle identifier may itself end like a suffix.
     func check() throws(PushError) {
         if let expiration, expiration < 0 {
             throw PushError(.invalidMessage, "The expiry is before 1970. For “at once or never”, use .once.")

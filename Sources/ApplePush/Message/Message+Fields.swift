@@ -2,10 +2,10 @@ public import FoundationEssentials
 
 /// The fields of the payload.
 ///
-/// One that is set in a payload of given bytes has the payload written anew, as compact JSON. If the bytes are not a JSON
-/// object, the message cannot be sent.
+/// Setting a field of a payload given as bytes rewrites the payload as compact JSON. If the bytes are not a JSON object, the
+/// message can then no longer be sent.
 extension APNs.Message {
-    /// What the notification says.
+    /// The text of the notification.
     public var alert: APNs.Alert? {
         get { payload.aps[.alert].flatMap { APNs.Alert($0) } }
         set { payload.set(newValue?.json, as: .alert) }
@@ -65,7 +65,7 @@ extension APNs.Message {
         set { payload.set(newValue.map { .string($0) }, as: .targetContentID) }
     }
 
-    /// What decides whether it is shown in the current Focus.
+    /// The criteria that decide whether it is shown in the current Focus.
     public var filterCriteria: String? {
         get { payload.aps[.filterCriteria]?.text }
         set { payload.set(newValue.map { .string($0) }, as: .filterCriteria) }
@@ -89,7 +89,7 @@ extension APNs.Message {
         set { payload.change { _, extra in extra = newValue } }
     }
 
-    /// Until when Apple keeps trying; nil: Apple's default. An interval counts from the moment in which it is set.
+    /// When Apple stops trying; nil for Apple's default. An interval counts from the moment it is set.
     public var expiry: APNs.Expiry? {
         get { expiration.map { .at($0) } }
         set { expiration = newValue?.seconds }

@@ -3,11 +3,11 @@ public import FoundationEssentials
 extension APNs {
     /// A push for one or many devices.
     ///
-    /// What the push type forbids is an error: a priority, a long payload, a notification in the background. All else that
-    /// APNs checks is in the `Result`.
+    /// A violation of the push type's rules is an error: a priority, a long payload, a notification in a background push. The
+    /// `Result` reports everything else that APNs checks.
     public struct Message: Hashable, Sendable {
-        /// The message's identity. The identities of its pushes derive from it, so a retry has the same ones. A copy that is
-        /// another message needs another identity.
+        /// The message's identity. The identities of its pushes derive from it, so a retry has the same ones. If a copy is to be a
+        /// different message, give it its own identity.
         public var id: PushID
 
         /// The device tokens in hexadecimal digits.
@@ -19,13 +19,13 @@ extension APNs {
         /// How urgently it is delivered; nil: the push type's default.
         public var priority: Priority?
 
-        /// Until when Apple keeps trying, in seconds since 1970; 0: once; nil: Apple's default.
+        /// When Apple stops trying, in seconds since 1970; 0 to try once; nil for Apple's default.
         public var expiration: Int64?
 
         /// The group of which a device shows only the last push: 64 bytes at most.
         public var collapseID: String?
 
-        /// The topic, which is completed with the suffix of the push type; nil: the credential's, if it has one.
+        /// The topic, which is completed with the suffix of the push type; nil for the credential's, if it has one.
         public var topic: String?
 
         var payload: Payload
@@ -34,7 +34,7 @@ extension APNs {
         ///
         /// - Parameters:
         ///   - tokens: The device tokens in hexadecimal digits.
-        ///   - alert: A text, or several with a meaning each.
+        ///   - alert: A text, or several texts with different roles.
         ///   - badge: The number on the app's icon; 0 removes it.
         ///   - sound: A sound's name, or that of a critical alert.
         ///   - contentAvailable: Whether the app is woken to fetch content.
@@ -44,7 +44,7 @@ extension APNs {
         ///   - interruptionLevel: How much it disturbs.
         ///   - relevanceScore: Its rank among the app's notifications, from 0 to 1.
         ///   - targetContentID: The window of the app that it brings to the front.
-        ///   - filterCriteria: What decides whether it is shown in the current Focus.
+        ///   - filterCriteria: The criteria that decide whether it is shown in the current Focus.
         ///   - staleDate: When a Live Activity becomes outdated.
         ///   - aps: Further members of the `aps` object, such as `content-state`.
         ///   - extra: The app's own part of the payload, beside `aps`.
@@ -52,9 +52,9 @@ extension APNs {
         ///     Dates are written in seconds since 1970; for other rules, pass `JSON(encoding:with:)`.
         ///   - pushType: The push type.
         ///   - priority: How urgently it is delivered; nil: the push type's default.
-        ///   - expiry: Until when Apple keeps trying.
+        ///   - expiry: When Apple stops trying.
         ///   - collapseID: The group of which a device shows only the last push: 64 bytes at most.
-        ///   - topic: The topic, which is completed with the suffix of the push type; nil: the credential's.
+        ///   - topic: The topic, which is completed with the suffix of the push type; nil for the credential's.
         public init(
             tokens: [String],
             alert: Alert? = nil,

@@ -4,7 +4,7 @@ import FoundationEssentials
 enum Payload: Hashable, Sendable {
     case built(aps: [String: APNs.JSON], extra: [String: APNs.JSON])
     case raw([UInt8])
-    /// Given bytes that have no fields, in which one was set. They are not sent.
+    /// Given bytes that are not a JSON object, after an attempt to set a field in them. They are not sent.
     case unchangeable([UInt8])
 
     init(object: [String: APNs.JSON]) throws(PushError) {

@@ -1,11 +1,11 @@
 extension PushType {
-    /// A type of Apple's that this library does not know yet. Equal arguments make equal types.
+    /// An Apple push type that this library does not know yet. Equal arguments make equal types.
     ///
     /// - Parameters:
     ///   - name: The value of the header `apns-push-type`.
-    ///   - topicSuffix: What its topics append to the app's bundle identifier, such as `.push-type.widgets`.
+    ///   - topicSuffix: The suffix that its topics append to the app's bundle identifier, such as `.push-type.widgets`.
     ///   - payloadLimit: The largest payload that APNs accepts, in bytes.
-    ///   - defaultPriority: The priority of messages that name none; nil: Apple's default.
+    ///   - defaultPriority: The priority of messages that do not set one; nil for Apple's default.
     /// - Throws: A `PushError` if a header cannot contain the name or the suffix, or if the process has made 200 others.
     public init(
         custom name: String,

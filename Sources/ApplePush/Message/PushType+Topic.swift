@@ -1,5 +1,5 @@
 extension PushType {
-    /// The topic of such pushes to an app: its bundle identifier with the suffix of the type, unless it has it already.
+    /// The topic of such pushes to an app: its bundle identifier with the suffix of the type, unless it already ends with it.
     public func topic(of bundleID: String) -> String {
         isComplete(bundleID.utf8) ? bundleID : bundleID + topicSuffix
     }
@@ -9,7 +9,8 @@ extension PushType {
         isComplete(bundleID) ? bundleID : bundleID + topicSuffix.utf8
     }
 
-    /// The topic of a message, completed. One with the suffix of another type stays as it is, so that APNs says what is wrong.
+    /// The topic of a message, completed. A topic with the suffix of another type is left unchanged, so that APNs reports what is
+    /// wrong.
     func completing(_ topic: String) -> String {
         let isOfAnotherType = Self.table.contains { !$0.suffix.isEmpty && topic.hasSuffix($0.suffix) }
         return isOfAnotherType ? topic : self.topic(of: topic)

@@ -2,7 +2,7 @@ import CarillonPushRules
 
 /// The type of a push: the value of the header `apns-push-type`.
 public struct PushType: Hashable, Sendable, CustomStringConvertible {
-    /// Apple's name of a type, the suffix of its topic, its largest payload in bytes, and the priority that it needs.
+    /// Apple's name for a type, the suffix of its topics, its largest payload in bytes, and its default priority.
     struct Facts: Hashable, Sendable {
         let name: String
         let suffix: String
@@ -10,7 +10,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         var priority: APNs.Priority?
     }
 
-    /// The types of Apple's table, and one for pushes to channels, which only this package knows.
+    /// The eleven types of Apple's table, and one for pushes to channels, which exists only in this package.
     private static let appleRules = PushTypeRules.all + [.channel]
 
     static let table = appleRules.map { rules in
@@ -22,12 +22,12 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The type's place in the table; beyond it, among the custom types.
+    /// The type's index in the table; beyond the table, in the custom types.
     let index: UInt8
 
     private init(_ index: UInt8) { self.index = index }
 
-    /// The type of that name, which the table must have.
+    /// The type with this name, which must be in the table.
     static func known(_ name: String) -> Self {
         guard let type = Self(stored: name) else { preconditionFailure("the table has no push type \(name)") }
         return type
@@ -35,13 +35,13 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     init(custom place: Int) { index = UInt8(Self.table.count + place) }
 
-    /// The type of that name, or nil if it is none of Apple's.
+    /// The type with this name; nil if it is not one of Apple's eleven.
     public init?(name: String) {
         guard let type = Self(stored: name), type != .channel else { return nil }
         self = type
     }
 
-    /// The same for a name in the queue, which may be that of a push to a channel.
+    /// The same for a name stored in the queue, which may also be the one for pushes to channels.
     package init?(stored name: String) {
         guard let index = Self.table.firstIndex(where: { $0.name == name }) else { return nil }
         self.index = UInt8(index)
@@ -57,13 +57,13 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// The value of the header.
     public var name: String { row.name }
 
-    /// What the topic of such a push appends to the app's bundle identifier.
+    /// The suffix that the topic of such a push appends to the app's bundle identifier.
     public var topicSuffix: String { row.suffix }
 
     /// The largest payload that APNs accepts, in bytes.
     public var payloadLimit: Int { rules?.payloadLimit ?? row.payloadLimit }
 
-    /// The priority of messages that name none; nil: Apple's default, 10, which Apple refuses for `background`.
+    /// The priority of messages that do not set one; nil for Apple's default, 10, which Apple refuses for `background`.
     public var defaultPriority: APNs.Priority? {
         guard let rules else { return row.priority }
         return rules.defaultPriority.map { APNs.Priority(rawValue: $0) }
@@ -75,16 +75,16 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// The name.
     public var description: String { name }
 
-    /// What Apple asks of such pushes; nil: the type is none of Apple's that this library knows.
+    /// Apple's rules for such pushes; nil for custom types.
     var rules: PushTypeRules? { isCustom ? nil : Self.appleRules[Int(index)] }
 
-    /// Whether such a push may have that value of `apns-priority`.
+    /// Whether such a push may have this value of `apns-priority`.
     package func allows(priority: Int16) -> Bool {
         guard let rules else { return true }
         return PushTypeRules.Priorities(Int(priority)).map(rules.priorities.contains) ?? false
     }
 
-    /// The most bytes of a collapse identifier; 0: such a push has none.
+    /// The longest collapse identifier, in bytes; 0 if such a push has none.
     package var collapseIDLimit: Int { rules?.collapseIDLimit ?? 64 }
 
     var row: Facts { isCustom ? CustomPushTypes[Int(index) - Self.table.count] : Self.table[Int(index)] }

@@ -50,7 +50,7 @@ extension APNs.Sound: ExpressibleByStringInterpolation, ExpressibleByDictionaryL
     /// A sound file of the app, or `default`.
     public init(stringLiteral value: String) { self = .named(value) }
 
-    /// Apple's members of the object; of equal names the last value counts.
+    /// Apple's members of the object. For duplicate names, the last value wins.
     public init(dictionaryLiteral elements: (String, APNs.JSON)...) {
         content = .object([String: APNs.JSON](elements) { _, last in last })
     }

@@ -1,4 +1,4 @@
-/// What Apple lets be a text or an object: an alert, a sound.
+/// A value that Apple allows to be a text or an object: an alert or a sound.
 enum TextOrObject: Hashable, Sendable {
     case text(String)
     case object([String: APNs.JSON])

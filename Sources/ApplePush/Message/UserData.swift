@@ -8,7 +8,7 @@ enum UserData {
         let members: [String: APNs.JSON]
         switch try APNs.JSON(encoding: value) {
         case .object(let object): members = object
-        // An optional in an optional.
+        // The value was a nested optional that is nil.
         case .null: return extra
         default:
             throw PushError(

@@ -6,18 +6,18 @@ public struct Outcome: Hashable, Sendable {
         case delivered
         /// APNs rejected it.
         case rejected
-        /// It was certainly not processed: sending it again makes no duplicate.
+        /// It was certainly not processed: sending it again cannot cause a duplicate.
         case safe
-        /// Whether it was processed is unknown. Sent again, it must carry the same identity.
+        /// It may or may not have been processed. If it is sent again, it must carry the same identity.
         case unknown
-        /// It has not ended: only in a delivery that returned early, with a rest.
+        /// It has not ended. Occurs only in a delivery that returned early, with a rest.
         case pending
     }
 
     /// How it ended.
     public let verdict: Verdict
 
-    /// The status of the answer, or 0 where there was none.
+    /// The status of the answer; 0 if there was none.
     public let status: UInt16
 
     /// Why APNs rejected it.

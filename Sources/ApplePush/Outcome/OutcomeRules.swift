@@ -1,4 +1,4 @@
-/// The one place that decides the outcome of a push: answered, safe to send again, or unknown.
+/// Decides the outcome of a push: answered, safe to send again, or unknown. Nothing else decides it.
 enum OutcomeRules {
     /// How a push can end without a full answer.
     enum Ending: Equatable {
@@ -6,8 +6,8 @@ enum OutcomeRules {
         case neverSubmitted
         /// A request cannot contain it, for example because of a line break in its topic.
         case unsendable
-        /// Its stream ended. The push is surely unprocessed if the peer refused the stream, named a lower one as its last, or
-        /// did not get the whole request.
+        /// Its stream ended. The push was certainly not processed if the peer refused the stream, named a lower stream as its last,
+        /// or did not get the whole request.
         case streamEnded(isSurelyUnprocessed: Bool)
     }
 

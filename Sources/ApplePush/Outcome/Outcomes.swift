@@ -5,28 +5,28 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// The names of reasons that are not in the table.
     public private(set) var texts: [String] = []
 
-    /// Why no connection could be made, if pushes were not sent for that reason.
+    /// Why no connection could be opened, if pushes were not sent for that reason.
     public var connectFailure: PushError?
 
     /// Why pushes were not sent for another reason: no room in time, a cancelled task, a permit that ended.
     public var withheld: PushError?
 
-    /// Why pushes have an unknown outcome, if any has: what ended the first of them without an answer.
+    /// Why pushes have an unknown outcome, if any has: the reason for the first of them.
     public var unanswered: PushError?
 
-    /// What the sandbox sent with its answers, by position.
+    /// The unique IDs that the sandbox sent with its answers, by position.
     private var uniqueIDs: [Int: PushID] = [:]
 
     /// Why some pushes were not sent.
     public var unsentReason: PushError? { connectFailure ?? withheld }
 
-    /// Whether no push was sent, apart from malformed ones, which never are.
+    /// Whether no push was sent, disregarding malformed ones, which are never sent.
     var areUnsent: Bool {
         outcomes.contains { $0.verdict == .safe }
             && outcomes.allSatisfy { $0.verdict == .safe || $0.verdict == .rejected && $0.status == 0 }
     }
 
-    /// That many equal outcomes.
+    /// `count` equal outcomes.
     public init(repeating outcome: Outcome, count: Int) {
         outcomes = Array(repeating: outcome, count: count)
     }
@@ -47,10 +47,10 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// sandbox sends it.
     public func uniqueID(at position: Int) -> PushID? { uniqueIDs.isEmpty ? nil : uniqueIDs[position] }
 
-    /// Whether the gateway has sent the header with any answer.
+    /// Whether the gateway has sent a unique ID with any answer.
     package var hasUniqueIDs: Bool { !uniqueIDs.isEmpty }
 
-    /// Notes the unique identity of the push at this position.
+    /// Records the unique identity of the push at this position.
     public mutating func setUniqueID(_ id: PushID, at position: Int) { uniqueIDs[position] = id }
 
     /// The name of a reason: from the table, or as the gateway wrote it.
@@ -58,7 +58,7 @@ public struct Outcomes: Sendable, RandomAccessCollection {
         reason.name ?? texts[Int(reason.index - Reason.firstUnknown)]
     }
 
-    /// The reason of that name. One that is not in the table is kept. After 63 of them, all others are counted as one.
+    /// The reason with this name. A name that is not in the table is added to `texts`. After 63 of them, all others count as one.
     public mutating func reason(named name: String) -> Reason {
         if let known = Reason(name: name) { return known }
         if let place = texts.firstIndex(of: name) { return Reason(index: Reason.firstUnknown + UInt16(place)) }

@@ -1,12 +1,12 @@
 /// Why APNs rejected a push: an index into a table of all known reasons.
 ///
-/// A reason that is not in the table has its name in `Outcomes.texts`, and its consequences follow from the status.
+/// The name of a reason that is not in the table is in `Outcomes.texts`, and its consequences follow from the status.
 public struct Reason: Hashable, Sendable {
     /// What to do about a reason.
     public enum Action: String, Sendable, CaseIterable {
         /// The request is wrong: the message fails.
         case failMessage
-        /// The token is wrong, or belongs to the other environment: the push fails. The token should not be deleted for it.
+        /// The token is wrong, or belongs to the other environment: the push fails. Do not delete the token because of it.
         case failToken
         /// The token is dead: delete it, unless it was registered again later.
         case deleteToken
@@ -46,7 +46,7 @@ public struct Reason: Hashable, Sendable {
         }
     }
 
-    /// The reason's place in the table, or, from `firstUnknown` on, in the texts of its `Outcomes`.
+    /// The reason's index in the table or, from `firstUnknown` on, in the texts of its `Outcomes`.
     package let index: UInt16
 
     /// The first index of reasons that are not in the table.
@@ -59,13 +59,13 @@ public struct Reason: Hashable, Sendable {
     /// The token is not a hexadecimal number. The push was not sent.
     public static let malformedToken = Self(index: 1)
 
-    /// The topic or another field contains what a header cannot contain. The push was not sent.
+    /// The topic or another field contains a character that a header cannot contain. The push was not sent.
     public static let malformedHeader = Self(index: 2)
 
     /// The token belongs to the other environment, or to no device.
     public static let badDeviceToken = Self(index: 4)
 
-    /// The reason of that name, or nil if it is not in the table.
+    /// The reason with this name; nil if it is not in the table.
     public init?(name: String) {
         guard let index = Self.indices[name] else { return nil }
         self.index = index
@@ -74,7 +74,7 @@ public struct Reason: Hashable, Sendable {
     /// Whether it is in the table.
     public var isKnown: Bool { index < Self.firstUnknown }
 
-    /// Apple's name of it, or nil if it is not in the table: then `Outcomes.text(of:)` has it.
+    /// Apple's name for it; nil if it is not in the table, in which case `Outcomes.text(of:)` returns it.
     public var name: String? { isKnown ? Self.table[Int(index)].name : nil }
 
     /// Whether the topic is wrong, in itself or for the credential or the device token.
@@ -97,14 +97,14 @@ public struct Reason: Hashable, Sendable {
         return status == 429 || status == 403 || status >= 500
     }
 
-    /// Every known reason of Apple's, with its status.
+    /// Apple's known reasons, each with its status.
     public static var all: [(reason: Reason, status: UInt16)] {
         table.indices.dropFirst(3).map { (Self(index: UInt16($0)), table[$0].status) }
     }
 }
 
 extension Reason {
-    /// Pushes that pause a credential are kept, unless Apple forbids sending them again.
+    /// Pushes whose rejection pauses the credential are kept, unless Apple forbids sending them again.
     static let table: [Facts] = [
         Facts("", 0, .failMessage),
         Facts("MalformedToken", 0, .failToken),
@@ -142,7 +142,7 @@ extension Reason {
         Facts("InternalServerError", 500, .retryLater, retry: true),
         Facts("ServiceUnavailable", 503, .retryLater, retry: true),
         Facts("Shutdown", 503, .replaceConnection, retry: true),
-        // Broadcasts and channels. That an app may not broadcast says nothing about its other pushes.
+        // Broadcasts and channels. An app that may not broadcast may still send other pushes.
         Facts("BadChannelId", 400, .failMessage),
         Facts("BadRequestParams", 400, .failMessage),
         Facts("BadRequestPayload", 400, .failMessage),

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// A server's addresses that failed recently: they are tried last. Names are resolved for each connection, but a name server
-/// does not know which machine is down.
+/// Remembers which of a server's addresses failed recently, so that they are tried last. Names are resolved for each connection,
+/// but a name server does not know which machine is down.
 struct AddressBook<Address: Equatable & Sendable>: Sendable {
     private static var memory: Duration { .seconds(600) }
     private static var room: Int { 32 }

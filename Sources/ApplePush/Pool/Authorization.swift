@@ -3,7 +3,8 @@ import CarillonIO
 /// The provider token that pushes carry.
 struct Authorization {
     let token: ProviderToken
-    /// It replaced one that the gateway called too old. If the gateway says the same of this one, the push is not sent again.
+    /// Whether it replaced a token that the gateway refused as too old. If the gateway refuses this one too, the push is not sent
+    /// again.
     let isRenewed: Bool
     let since: MonotonicInstant
 }

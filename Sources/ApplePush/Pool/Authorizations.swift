@@ -1,17 +1,17 @@
 import CarillonIO
 
-/// Which provider token is in use, and when another has to be fetched: a value that fetches nothing itself.
+/// Tracks which provider token is in use and when another must be fetched. A value; it fetches nothing itself.
 struct Authorizations {
-    /// How long a renewed token stays in use though the gateway calls it too old as well.
+    /// How long a renewed token stays in use even if the gateway refuses it as too old.
     static let minimumUse: Duration = .seconds(60)
-    /// How long after a failed fetch the next one follows, while a token is in use.
+    /// How long to wait after a failed fetch while a token is in use.
     private static let retryInterval: Duration = .seconds(5)
 
     private(set) var current: Authorization?
     private var due: MonotonicInstant?
     private var restsUntil: MonotonicInstant?
 
-    /// Whether a token has to be fetched, even if one is in use.
+    /// Whether a token must be fetched, even if one is in use.
     func isDue(at now: MonotonicInstant) -> Bool {
         guard current != nil, let due = self.due else { return true }
         return now >= due && !isAtRest(at: now)
@@ -29,12 +29,12 @@ struct Authorizations {
         if current != nil { due = now + Self.retryInterval }
     }
 
-    /// The gateway has seen too many new tokens: the one in use stays until it will accept another.
+    /// The gateway has seen too many new tokens: the current one stays in use until the gateway will accept another.
     mutating func rest(at now: MonotonicInstant) { restsUntil = now + .seconds(ProviderToken.minimumAge) }
 
-    /// The gateway called that token too old. True: it is no longer in use, and another has to be fetched.
+    /// The gateway refused this token as too old. Returns true if it is no longer in use and another must be fetched.
     mutating func refused(_ token: ProviderToken, at now: MonotonicInstant) -> Bool {
-        // It may have been replaced since, after the same answer on another connection.
+        // It may have been replaced already, after the same answer on another connection.
         guard let current = self.current, current.token == token else { return false }
         if isAtRest(at: now) {
             self.current = Authorization(token: token, isRenewed: true, since: current.since)

@@ -1,34 +1,34 @@
 import CarillonTLS
 
-/// Why a connection takes no more pushes. The first reason stays; what follows from it does not mask it.
+/// Why a connection accepts no more pushes. The first reason is kept; its consequences do not mask it.
 ///
-/// An end that only one wire knows is defined with that wire.
+/// Ends that occur on only one wire are defined with that wire.
 struct ConnectionEnd: Error, Equatable {
     /// What an end means for the pool.
     enum Kind {
         /// The pool no longer needs the connection.
         case ours
-        /// An answer said that the connection is used up. The gateway may well answer on the next one.
+        /// An answer said that the connection is used up. The gateway will probably answer on the next one.
         case usedUp
-        /// The gateway closed the connection in good order, and may well answer on the next one.
+        /// The gateway closed the connection in an orderly way, and will probably answer on the next one.
         case goodbye
         /// The socket or TLS failed.
         case broken
         /// The gateway does not accept the credential, on any connection.
         case refused
-        /// No connection was made.
+        /// No connection could be opened.
         case unconnected
         /// The gateway violated its protocol or a time limit.
         case fault
-        /// The gateway took no pushes for too long, however many it had answered.
+        /// The gateway accepted no pushes for too long, however many it had answered.
         case starved
     }
 
-    /// What metrics call it.
+    /// Its name in metrics.
     let name: String
     let kind: Kind
     private let code: PushError.Code
-    /// How it completes the sentence "The connection ended:".
+    /// The explanation, completing the sentence "The connection ended:".
     private let explanation: String
     private let failure: PushError?
 
@@ -74,20 +74,20 @@ struct ConnectionEnd: Error, Equatable {
         Self("unconnected", .unconnected, failure.message, code: failure.code, failure: failure)
     }
 
-    /// A failure of the socket or TLS. Servers refuse certificates by an alert, which may arrive long after the handshake.
+    /// A failure of the socket or TLS. Servers refuse a certificate with an alert, which may arrive long after the handshake.
     init(_ error: TLSError) { self = error.isAboutCertificate ? .refused(error.message) : .broken(error.message) }
 
-    /// What to tell callers whose pushes were not sent.
+    /// The error for callers whose pushes were not sent.
     func error(of gateway: Gateway) -> PushError {
         failure ?? PushError(code, "The connection to \(gateway) ended: \(explanation).")
     }
 
-    /// Why pushes that were sent on it have no answer.
+    /// The error for pushes that were sent on it and not answered.
     var unanswered: PushError {
         PushError(code, "The connection ended before the gateway answered: \(explanation).")
     }
 
-    /// Whether the gateway may well answer on the next connection.
+    /// Whether the gateway will probably answer on the next connection.
     var isPolite: Bool { kind == .goodbye || kind == .usedUp }
 
     /// Whether another address should be tried first.

@@ -1,14 +1,14 @@
 import CarillonIO
 
-/// The life of a connection to a gateway as a value: what happened goes in, what became of it can be read.
+/// The life of a connection to a gateway, as a value: events go in, and the resulting state can be read.
 struct ConnectionLife {
     enum Phase: Equatable {
         case connecting
-        /// The TLS handshake is done; the gateway is not ready for pushes yet.
+        /// The TLS handshake is complete; the gateway is not ready for pushes yet.
         case opening
-        /// Takes pushes.
+        /// Accepts pushes.
         case ready
-        /// Takes no more pushes, and waits for the answers of those in flight.
+        /// Accepts no more pushes, and waits for the answers to those in flight.
         case draining(ConnectionEnd)
         case closed(ConnectionEnd)
     }
@@ -16,7 +16,7 @@ struct ConnectionLife {
     struct Limits {
         /// How long the gateway may accept no bytes.
         var writing: Duration
-        /// How long the connection lives. Not the same for all, or all of a pool would end together.
+        /// How long the connection lives. It differs between connections, so that those of a pool do not all end together.
         var age: Duration
         /// How many pushes in a row may go unanswered.
         var lateAnswers = 3
@@ -28,9 +28,9 @@ struct ConnectionLife {
     private var connectedAt = MonotonicInstant.distantFuture
     private var oldAt = MonotonicInstant.distantFuture
     private var lateInARow = 0
-    /// It should end when another has taken its place.
+    /// Whether it should end once another connection has taken its place.
     private(set) var isOld = false
-    /// How many pushes got an answer that was about them, and not about the connection or the credential.
+    /// How many pushes got an answer about the push itself, not about the connection or the credential.
     private(set) var answered = 0
 
     init(_ limits: Limits) {
@@ -44,7 +44,7 @@ struct ConnectionLife {
 
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
-    /// Why it takes no more pushes, once it does not.
+    /// Why it accepts no more pushes; nil while it does.
     var end: ConnectionEnd? {
         switch phase {
         case .draining(let end), .closed(let end): end
@@ -54,7 +54,7 @@ struct ConnectionLife {
 
     func age(at now: MonotonicInstant) -> Duration { now - connectedAt }
 
-    /// When `passed` must be called, if nothing happens before.
+    /// When `passed` must next be called, if nothing happens before.
     var due: MonotonicInstant { isClosed ? .distantFuture : min(writing.due, isOld ? .distantFuture : oldAt) }
 
     // MARK: What happened
@@ -71,7 +71,7 @@ struct ConnectionLife {
         if phase == .opening { phase = .ready }
     }
 
-    /// Bytes were written. Stalled: the gateway did not accept all of them.
+    /// Bytes were written. `isStalled` means that the gateway did not accept all of them.
     mutating func wrote(isStalled: Bool, at now: MonotonicInstant) { writing.run(isStalled, since: now) }
 
     /// A push was answered.
@@ -80,13 +80,13 @@ struct ConnectionLife {
         lateInARow = 0
     }
 
-    /// A push was not answered in time. After several in a row, the gateway is taken to be silent.
+    /// A push was not answered in time. After several in a row, the gateway counts as silent.
     mutating func wasLate() {
         lateInARow += 1
         if lateInARow >= limits.lateAnswers { retire(.silent) }
     }
 
-    /// No more pushes: those in flight may still be answered.
+    /// The connection accepts no more pushes. Those in flight may still be answered.
     mutating func retire(_ end: ConnectionEnd) {
         switch phase {
         case .connecting, .opening, .ready: phase = .draining(end)
@@ -94,7 +94,7 @@ struct ConnectionLife {
         }
     }
 
-    /// It is over. The reason why it was retired, if it was, stays.
+    /// The connection is closed. If it had been retired, that reason is kept.
     mutating func close(_ end: ConnectionEnd) {
         if !isClosed { phase = .closed(self.end ?? end) }
     }

@@ -21,7 +21,7 @@ extension ConnectionPool {
             var stream = try TLSStream(client: context, host: gateway.host, socket: socket)
             try await stream.shakeHands(until: .now + limits.handshakeTimeout, on: loop)
             try wire.check(stream.alpn, of: gateway)
-            // The connection may have been ended meanwhile.
+            // The connection may have been ended in the meantime.
             if isDialing(id) { try self.open(id, stream) }
         } catch {
             let now = MonotonicInstant.now
@@ -49,7 +49,7 @@ extension ConnectionPool {
         change(id, at: .now) { connection in
             if let stream = stream.take() { connection.connected(by: stream, at: .now) }
         }
-        // The handshake may have read more than its own bytes.
+        // The handshake may have read bytes beyond its own.
         ready(id, .read)
     }
 }

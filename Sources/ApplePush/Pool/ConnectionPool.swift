@@ -1,32 +1,32 @@
 import CarillonIO
 import CarillonTLS
 
-/// The connections to one gateway with one credential, all on one loop. A batch arrives by one hop and returns by one; what
-/// happens between is synchronous.
+/// The connections to one gateway with one credential, all on one loop. A batch arrives with one hop and returns with one;
+/// everything in between is synchronous.
 ///
-/// `PoolState` decides what to do, and the pool does it. Only `change` touches a connection: it tells the state what became
-/// of it and does what the state asks for, so no event is missed.
+/// `PoolState` decides what to do, and the pool does it. Only `change` touches a connection: it reports the result to the state and
+/// performs the actions that the state requests, so no event is missed.
 actor ConnectionPool {
-    /// What holds for a pool, whatever its connections speak.
+    /// The limits of a pool, whatever protocol its connections speak.
     struct Limits {
         var connections: Int
-        /// The connection is not replaced, and no push waits for room.
+        /// Whether there is only one connection, which is not replaced, and no push waits for room.
         var isSingle = false
-        /// For one of the gateway's addresses.
+        /// How long connecting to one of the gateway's addresses may take.
         var connectTimeout: Duration
         var handshakeTimeout: Duration
         /// How long the peer's kernel may take to acknowledge bytes.
         var unacknowledgedTimeout: Duration
         var idleTimeout: Duration
-        /// How long a push may wait for a connection while the gateway answers nothing.
+        /// How long a push may wait for a connection while the gateway does not answer.
         var waitingTimeout: Duration
-        /// Time limits are checked no more often than this.
+        /// The shortest interval between checks of time limits.
         var tickInterval: Duration
     }
 
     let loop: EventLoop
     let gateway: Gateway
-    /// The one that was handed in last. Equal ones may have other suppliers of provider tokens, which may be gone.
+    /// The credential that was passed last. Earlier, equal ones may have other suppliers of provider tokens, which may be gone.
     private(set) var credential: Credential
     let wire: any Wire
     let limits: Limits
@@ -42,7 +42,7 @@ actor ConnectionPool {
     private var tokenFetch: Task<Void, Never>?
     private var input: [UInt8] = []
     private var isPumpDue = false
-    /// What happens while the pump runs needs no further run.
+    /// Whether the pump is running, so that events need not schedule another run.
     private var isPumping = false
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var nextSerial = 0
@@ -87,9 +87,9 @@ actor ConnectionPool {
 
     // MARK: From outside
 
-    /// Sends a batch. Each push of it ends exactly once. Nil, and nothing is sent, if the pool was outdated before.
+    /// Sends a batch. Each of its pushes ends exactly once. Returns nil, and sends nothing, if the pool has already been outdated.
     ///
-    /// - Parameter owner: is kept alive until the last push has ended, because it owns the threads.
+    /// - Parameter owner: kept alive until the last push has ended, because it owns the threads.
     func deliver(
         _ batch: PushBatch,
         with credential: Credential,
@@ -120,8 +120,8 @@ actor ConnectionPool {
         }
     }
 
-    /// Returns when a push could be sent at once, when no connection can be made, or after the time that a push may wait for
-    /// one. False if the pool was outdated before.
+    /// Returns when a push could be sent at once, when no connection can be opened, or after the time that a push may wait for one.
+    /// Returns false if the pool has already been outdated.
     func prepare(with credential: Credential, for owner: any AnyObject & Sendable) async -> Bool {
         let cancel: @Sendable () -> Void = {
             withExtendedLifetime(owner) { self.cancelPreparing() }
@@ -144,7 +144,7 @@ actor ConnectionPool {
         }
     }
 
-    /// One caller of `prepare` was cancelled. All of them return: the others lose nothing by it.
+    /// One caller of `prepare` was cancelled. All callers return; the others lose nothing.
     private nonisolated func cancelPreparing() {
         loop.submit { self.assumeIsolated { $0.preparationEnded() } }
     }
@@ -161,7 +161,7 @@ actor ConnectionPool {
         for continuation in preparing { continuation.resume(returning: true) }
     }
 
-    /// Nothing more of that delivery is sent.
+    /// Sends nothing more of this delivery.
     private nonisolated func cancel(_ serial: Int) {
         loop.submit { self.assumeIsolated { $0.cancelled(serial) } }
     }
@@ -172,7 +172,8 @@ actor ConnectionPool {
         settle(at: .now)
     }
 
-    /// Closes connections that have been idle for longer than this. True if nothing is left: then the pool takes no more.
+    /// Closes connections that have been idle for longer than this. Returns true if nothing is left in the pool; it then accepts no
+    /// more deliveries.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         state.idled(for: idle, at: now)
@@ -189,7 +190,7 @@ actor ConnectionPool {
         state.shutDown()
         settle(at: .now)
         if let tick = self.tick.take() { loop.cancel(tick.token) }
-        // A supplier of provider tokens may take any time, so it is not waited for.
+        // Do not wait for a supplier of provider tokens, which may take any time.
         tokenFetch?.cancel()
         let dials = Array(self.dials.values)
         for dial in dials { dial.cancel() }
@@ -198,13 +199,13 @@ actor ConnectionPool {
 
     // MARK: What happens, and what follows from it
 
-    /// Does something to a connection, or tells it what happened. The state learns what became of it, and what follows is
-    /// done before this returns.
+    /// Changes a connection or tells it about an event, reports its new status to the state, and performs the resulting actions
+    /// before returning.
     func change(_ id: Int, at now: MonotonicInstant, _ body: (PushConnection) -> Void) {
         guard let connection = connections.first(where: { $0.id == id }) else { return }
         body(connection)
         if let failure = connection.writeFailure {
-            // The gateway may have said why.
+            // The gateway may have sent the reason.
             read(connection, at: now)
             connection.end(failure)
         }
@@ -217,7 +218,7 @@ actor ConnectionPool {
 
     func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
 
-    /// The socket of a connection is ready for that.
+    /// The socket of a connection is ready for this interest.
     func ready(_ id: Int, _ interest: Interest) {
         let now = MonotonicInstant.now
         change(id, at: now) { connection in
@@ -233,7 +234,7 @@ actor ConnectionPool {
         if mayHaveMore { loop.submit { self.assumeIsolated { $0.ready(id, .read) } } }
     }
 
-    /// Does what the state asks for, and schedules the pump.
+    /// Performs the actions that the state requests, and schedules the pump.
     private func settle(at now: MonotonicInstant) {
         deliveries.capacity = state.capacity
         while let action = state.nextAction() { perform(action, at: now) }
@@ -315,7 +316,7 @@ actor ConnectionPool {
         loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
     }
 
-    /// Gives waiting pushes to connections that have room, writes, and makes another connection if one is needed.
+    /// Gives waiting pushes to connections with room, writes, and opens another connection if needed.
     private func pump() {
         isPumpDue = false
         isPumping = true
@@ -345,7 +346,7 @@ actor ConnectionPool {
         if state.isShutDown { return }
         var due = min(deliveries.nextDue, state.due)
         for connection in connections { due = min(due, connection.conversation.due) }
-        // What is due within one interval is done together.
+        // Combine everything that is due within one interval.
         due = max(due + .milliseconds(1), now + limits.tickInterval)
         due = min(due, state.dialDue ?? .distantFuture)
         if due == .distantFuture { return }
@@ -361,7 +362,7 @@ actor ConnectionPool {
         let now = MonotonicInstant.now
         for connection in connections {
             change(connection.id, at: now) { connection in
-                // After a while in which this process was stopped, what has arrived is still unread.
+                // If this process was stopped for a while, bytes that arrived in time may still be unread.
                 read(connection, at: now)
                 connection.passed(to: now)
             }

@@ -2,7 +2,7 @@ import CarillonIO
 
 /// The pools of a backend, one for each gateway and credential, and the event loops that they share.
 ///
-/// A call that is in a pool keeps this alive, and with it the loops.
+/// A call inside a pool keeps this object alive, and with it the loops.
 final class ConnectionPools: Sendable {
     private struct Key: Hashable {
         let gateway: Gateway
@@ -18,7 +18,7 @@ final class ConnectionPools: Sendable {
         var pools: [Key: ConnectionPool] = [:]
         var loops: EventLoopGroup?
         var isShutDown = false
-        /// Calls that are in a pool. The loops are stopped after the last of them.
+        /// The number of calls inside a pool. The loops are stopped after the last of them.
         var calls = 0
         var waitingForCalls: [CheckedContinuation<Void, Never>] = []
     }
@@ -31,7 +31,7 @@ final class ConnectionPools: Sendable {
     private let state: Guarded<State>
     private let meter = TrafficMeter()
 
-    /// - Parameter loops: loops of another owner; nil: this makes its own when they are needed, and stops them.
+    /// - Parameter loops: loops that belong to another owner; nil to create its own when needed, and stop them.
     init(
         _ limits: ConnectionPool.Limits,
         threads: Int,
@@ -82,7 +82,7 @@ final class ConnectionPools: Sendable {
     }
 
     func prepare(for gateway: Gateway, with credential: Credential) async {
-        // Without a pool there is nothing to wait for: the next delivery returns the error.
+        // If there is no pool, there is nothing to wait for: the next delivery returns the error.
         while let pool = try? enter(gateway, credential) {
             defer { leave() }
             if await pool.prepare(with: credential, for: self) { return }
@@ -125,7 +125,7 @@ final class ConnectionPools: Sendable {
         }
     }
 
-    /// The pool may have been outdated after it was found.
+    /// Removes a pool that was outdated after it had been found.
     private func forget(_ pool: ConnectionPool, _ key: Key) {
         state.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
     }

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// The connections of a pool, by number: which of them takes how many pushes, when another is made, and which is closed. A
-/// value without sockets.
+/// The connections of a pool, by number. Decides how many pushes each takes, when another is opened, and which is closed. A value
+/// without sockets.
 struct ConnectionRoster {
     struct Member {
         let id: Int
@@ -19,26 +19,26 @@ struct ConnectionRoster {
         let count: Int
     }
 
-    /// Whether to make another connection.
+    /// Whether to open another connection.
     enum Dial: Equatable {
         case no
-        /// The one of that number.
+        /// Open the connection with this number now.
         case now(Int)
         /// Ask again at that time.
         case at(MonotonicInstant)
     }
 
-    /// How many pushes may be in flight until the gateway has accepted a certificate.
+    /// How many pushes may be in flight before the gateway has accepted a certificate.
     static let certificateAcceptanceLimit = 8
-    /// The smallest share that is worth a write of its own.
+    /// The smallest share that is worth its own write.
     static let smallestShare = 32
-    /// How long pushes must have waited for room before another connection is made.
+    /// How long pushes must have waited for room before another connection is opened.
     static let growthDelay: Duration = .milliseconds(100)
 
     let limit: Int
     /// How many connections the load needs, as far as is known.
     private(set) var target = 1
-    /// How many answers the last connection gave before it was lost early; nil: none was.
+    /// How many answers the last connection gave before it was lost early; nil if none was lost early.
     private(set) var expectedAnswers: Int?
     private(set) var members: [Member] = []
     private(set) var pace = ReconnectPace()
@@ -50,13 +50,13 @@ struct ConnectionRoster {
 
     func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
-    /// Whether a connection takes pushes, or will.
+    /// Whether a connection accepts pushes or will do so.
     var hasUsable: Bool { members.contains { $0.phase != .draining } }
 
     /// Whether a push could be sent at once.
     var hasRoom: Bool { members.contains { $0.room.free > 0 } }
 
-    /// How many pushes the gateway takes at a time, on all connections; nil while that is unknown.
+    /// How many pushes the gateway accepts at a time, on all connections; nil while unknown.
     var capacity: Int? {
         var capacity: Int?
         for member in members where member.phase == .ready || member.phase == .old {
@@ -67,7 +67,7 @@ struct ConnectionRoster {
 
     // MARK: More
 
-    /// To be called after pushes were handed out, with the number of those left, until the answer is no.
+    /// Call this after handing out pushes, with the number of pushes left, until the answer is `no`.
     mutating func dial(waiting: Int, at now: MonotonicInstant, using random: inout some RandomNumberGenerator) -> Dial {
         guard waiting > 0 || needsSuccessor else {
             fullSince = nil
@@ -83,16 +83,16 @@ struct ConnectionRoster {
         return .now(nextID)
     }
 
-    /// Only old connections are left, and they are in use.
+    /// Whether only old connections are left, and they are in use.
     private var needsSuccessor: Bool {
         members.contains { $0.phase == .old && $0.room.inFlight > 0 }
             && members.allSatisfy { $0.phase == .old || $0.phase == .draining }
     }
 
-    /// Nil if another connection is needed now.
+    /// Decides whether a new connection can wait; nil if one is needed now.
     private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
         let young = members.filter { $0.phase != .draining && $0.phase != .old }
-        // If only old ones are left, one of them is replaced, however much room they have.
+        // If only old ones are left, replace one, however much room they have.
         if young.isEmpty { return nil }
         if hasRoom {
             self.fullSince = nil
@@ -110,7 +110,7 @@ struct ConnectionRoster {
 
     // MARK: Pushes
 
-    /// Spreads the waiting pushes over the connections that have room, the oldest first.
+    /// Spreads the waiting pushes over the connections with room, oldest first.
     func shares(of waiting: Int) -> [Allotment] {
         let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
@@ -146,7 +146,7 @@ struct ConnectionRoster {
         if members.count > 1 { load.note(members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
     }
 
-    /// - Parameter answers: how many pushes were answered on it; nil: the connection was of no use.
+    /// - Parameter answers: how many pushes were answered on it; nil if the connection was of no use.
     mutating func ended(
         _ id: Int,
         by end: ConnectionEnd,
@@ -165,7 +165,7 @@ struct ConnectionRoster {
         if end == .idle || end == .spare {
             target = max(1, target - 1)
         } else if end.kind == .goodbye || end.kind == .broken, !member.hasProved {
-            // If connections are lost before they have proved themselves, several are needed at a time.
+            // If connections are lost before they have proved themselves, more of them are needed at a time.
             target = min(limit, target + 1)
             expectedAnswers = max(1, answers)
         }
@@ -181,7 +181,7 @@ struct ConnectionRoster {
         return members.filter { $0.phase == .old }.map(\.id)
     }
 
-    /// A connection without which the others would have had room for twice the recent load.
+    /// A connection that is not needed: the others alone would have had room for twice the recent load.
     var spare: Int? {
         let ready = members.filter { $0.phase == .ready }
         guard ready.count > 1, ready.count == members.count, let newest = ready.last, let peak = load.peak

@@ -21,6 +21,6 @@ struct Deadline {
 
     mutating func stop() { since = nil }
 
-    /// Runs from the first time on at which it was asked to, without an interruption.
+    /// Starts the deadline if it is not running, or stops it.
     mutating func run(_ runs: Bool, since now: MonotonicInstant) { since = runs ? since ?? now : nil }
 }

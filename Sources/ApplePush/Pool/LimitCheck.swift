@@ -1,8 +1,8 @@
-/// Finds a limit that no connection could keep. Such a limit is a mistake in the program that set it.
+/// Finds a limit that no connection could meet. Such a limit is a mistake in the program that set it.
 struct LimitCheck {
     /// The type of the configuration.
     private let configuration: String
-    /// What is wrong with the first such limit, and what to do; nil: nothing is.
+    /// What is wrong with the first such limit; nil if nothing is.
     private(set) var mistake: String?
 
     init(_ configuration: String) { self.configuration = configuration }

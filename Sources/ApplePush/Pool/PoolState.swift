@@ -1,20 +1,20 @@
 import CarillonIO
 
-/// What a pool knows of its connections and decides about them: a value without socket, clock or task.
+/// What a pool knows about its connections and decides about them: a value without sockets, clocks or tasks.
 ///
-/// Events come in by methods in the past tense. `nextAction` returns what must be done, until it is nil, and `nextShare`
+/// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextShare` returns
 /// which connection takes waiting pushes.
 struct PoolState<Random: RandomNumberGenerator> {
     /// What the owner of the sockets must do.
     enum Action {
         case dial(Int, ConversationTerms)
-        /// Let that connection take no more pushes.
+        /// Stop giving pushes to this connection.
         case retire(Int, ConnectionEnd)
-        /// Close that connection, and end every push in flight on it.
+        /// Close this connection, and end every push in flight on it.
         case end(Int, ConnectionEnd)
-        /// That connection is closed: release what belonged to it.
+        /// This connection is closed: release what belonged to it.
         case forget(Int, ConnectionEnd)
-        /// End the pushes that wait: no connection takes them.
+        /// End the waiting pushes: no connection can take them.
         case giveUpWaiting(PushError)
         /// Let the callers of `prepare` return.
         case endPreparing
@@ -24,7 +24,7 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     private let gateway: Gateway
     private let usesTokens: Bool
-    /// The first connection is the only one, and no push waits for room on it.
+    /// Whether the first connection is the only one, and no push waits for room on it.
     private let isSingle: Bool
     private var hasDialed = false
     private let idleTimeout: Duration
@@ -32,17 +32,17 @@ struct PoolState<Random: RandomNumberGenerator> {
     private(set) var roster: ConnectionRoster
     private(set) var authorizations = Authorizations()
     private var isFetchingToken = false
-    /// An answer has shown that the gateway accepts the credential.
+    /// Whether an answer has shown that the gateway accepts the credential.
     private(set) var isAccepted = false
-    /// Callers of `prepare` wait for a connection.
+    /// Whether callers of `prepare` are waiting for a connection.
     private(set) var isPreparing = false
     private(set) var isShutDown = false
     private(set) var isOutdated = false
-    /// The credential was replaced, and earlier pushes have not ended: connections close as soon as they are idle.
+    /// Whether the credential was replaced while earlier pushes had not ended: connections close as soon as they are idle.
     private var isReplaced = false
-    /// When another connection may be made, if one is needed.
+    /// When another connection may be opened, if one is needed.
     private(set) var dialDue: MonotonicInstant?
-    /// The connections that are still to take waiting pushes, the last first.
+    /// The connections that have yet to take waiting pushes, in reverse order.
     private var shares: [ConnectionRoster.Allotment] = []
     private var actions: ArraySlice<Action> = []
 
@@ -66,7 +66,7 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     mutating func nextAction() -> Action? { actions.popFirst() }
 
-    /// The next connection to take waiting pushes, and how many; nil if no connection has room, or no push may be sent.
+    /// The next connection to take waiting pushes, and how many; nil if no connection has room or no push may be sent.
     mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
         guard waiting > 0, mayAuthorize(at: now) else {
             shares.removeAll(keepingCapacity: true)
@@ -81,7 +81,7 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     var capacity: Int? { roster.capacity }
 
-    /// When `passed` must be called, if nothing happens before.
+    /// When `passed` must next be called, if nothing happens before.
     var due: MonotonicInstant {
         min(roster.nextIdle(after: idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
     }
@@ -92,21 +92,21 @@ struct PoolState<Random: RandomNumberGenerator> {
         if isShutDown { giveUpWaiting(.shutDown) }
     }
 
-    /// False if there is nothing to wait for.
+    /// Returns false if there is nothing to wait for.
     mutating func preparationBegan() -> Bool {
         if isShutDown { return false }
         isPreparing = true
         return true
     }
 
-    /// The time to wait is over, or a caller of `prepare` was cancelled.
+    /// The time limit has passed, or a caller of `prepare` was cancelled.
     mutating func preparationEnded() {
         guard isPreparing else { return }
         isPreparing = false
         actions.append(.endPreparing)
     }
 
-    /// The waiting pushes were spread over the connections, and this many are left.
+    /// The waiting pushes have been spread over the connections, and this many are left.
     mutating func spread(left waiting: Int, at now: MonotonicInstant) {
         dialDue = nil
         if isShutDown { return }
@@ -135,20 +135,21 @@ struct PoolState<Random: RandomNumberGenerator> {
         }
     }
 
-    /// Why what waits does not go over the only connection; nil: it is being made, or proves itself.
+    /// Why waiting pushes cannot use the only connection; nil while it is being opened or is proving itself.
     private var singleConnectionFailure: PushError? {
         guard roster.hasUsable else { return .closed(gateway) }
         return roster.members.contains { $0.phase == .dialing || $0.phase == .proving } ? nil : .blocked(gateway)
     }
 
-    /// Nothing waits: idle connections that are old, or whose credential was replaced, are no longer needed.
+    /// No push is waiting: idle connections that are old or whose credential was replaced are no longer needed.
     private mutating func closeIdle() {
         for member in roster.members where member.isIdle && (member.phase == .old || (isReplaced && !isPreparing)) {
             actions.append(.end(member.id, .aged))
         }
     }
 
-    /// A gateway judges a certificate once, by few pushes, and a provider token on each connection, by one, as Apple asks.
+    /// How many pushes test the credential: with a certificate, a few, once for the gateway; with a provider token, one on each
+    /// connection, as Apple requires.
     private var acceptanceLimit: Int? {
         if usesTokens { return 1 }
         return isAccepted ? nil : ConnectionRoster.certificateAcceptanceLimit
@@ -156,7 +157,7 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     // MARK: Connections
 
-    /// Something happened to a connection, or was done to it.
+    /// A connection has changed.
     mutating func changed(_ id: Int, to status: ConnectionStatus, waiting: Int, at now: MonotonicInstant) {
         guard roster.contains(id) else { return }
         if status.isAccepted { isAccepted = true }
@@ -168,7 +169,7 @@ struct PoolState<Random: RandomNumberGenerator> {
         }
         if status.isClosed, let end = status.end {
             ended(id, by: end, status.answered, at: now)
-            // Later deliveries bring the credential back into use.
+            // Later deliveries may use the credential again.
             if roster.members.isEmpty, waiting == 0 { isReplaced = false }
             return
         }
@@ -181,12 +182,12 @@ struct PoolState<Random: RandomNumberGenerator> {
         actions.append(.forget(id, end))
         let wasOfUse = end.kind == .ours || (answered > 0 && end.kind != .refused && end.kind != .starved)
         roster.ended(id, by: end, answers: wasOfUse ? answered : nil, at: now, using: &random)
-        // After a polite end one more connection is tried.
+        // After an orderly end, try one more connection.
         let isHopeless = !end.isPolite || roster.pace.failures > 1
         if !wasOfUse, isHopeless, !roster.hasUsable { giveUpWaiting(end.error(of: gateway)) }
     }
 
-    /// The conversation of a connection could not be made.
+    /// The conversation of a connection could not be started.
     mutating func failedToBegin(_ id: Int, _ failure: PushError, at now: MonotonicInstant) {
         guard roster.contains(id) else { return }
         roster.ended(id, by: .unconnected(failure), answers: nil, at: now, using: &random)
@@ -202,13 +203,13 @@ struct PoolState<Random: RandomNumberGenerator> {
         for id in roster.idle(longerThan: limit, at: now) { actions.append(.end(id, .idle)) }
     }
 
-    /// Its connections take no more pushes. What waits is sent over new ones.
+    /// The credential was replaced: its connections accept no more pushes. Waiting pushes are sent over new connections.
     mutating func credentialReplaced(waiting: Int) {
         isReplaced = waiting > 0 || !roster.members.isEmpty
         for member in roster.members { actions.append(.retire(member.id, .aged)) }
     }
 
-    /// True if nothing is left in the pool: then it takes no more.
+    /// Returns true if nothing is left in the pool; it then accepts no more deliveries.
     mutating func outdated(hasDeliveries: Bool) -> Bool {
         isOutdated = roster.members.isEmpty && !hasDeliveries && !isPreparing
         return isOutdated
@@ -227,15 +228,15 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     // MARK: Provider tokens
 
-    /// Whether pushes may be sent: with a certificate always, else with a token. One that is due for renewal is good for some
-    /// minutes more.
+    /// Whether pushes may be sent: always with a certificate, otherwise if there is a token. A token that is due for renewal
+    /// remains valid for some minutes.
     private mutating func mayAuthorize(at now: MonotonicInstant) -> Bool {
         if !usesTokens { return true }
         if authorizations.isDue(at: now) { fetchToken(refusing: nil) }
         return authorizations.current != nil
     }
 
-    /// The gateway has called that token too old.
+    /// The gateway has refused this token as too old.
     private mutating func tokenRefused(_ token: ProviderToken, at now: MonotonicInstant) {
         guard usesTokens, !isFetchingToken, authorizations.refused(token, at: now) else { return }
         fetchToken(refusing: token)
@@ -247,7 +248,7 @@ struct PoolState<Random: RandomNumberGenerator> {
         actions.append(.fetchToken(refusing: refused))
     }
 
-    /// - Parameter time: how long it is to be used.
+    /// - Parameter time: how long to use it.
     mutating func tokenFetched(_ authorization: Authorization, for time: Duration) {
         isFetchingToken = false
         if isShutDown { return }

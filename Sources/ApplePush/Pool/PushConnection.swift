@@ -3,9 +3,9 @@ import CarillonTLS
 
 /// One connection to the gateway: the TLS stream below a conversation. Synchronous, and confined to its pool's loop.
 final class PushConnection {
-    /// Bytes gathered before each write. A TLS record holds 16 KB; the rest is left for the last frame.
+    /// Bytes gathered before each write. A TLS record can hold 16 KB; the difference leaves room for the last frame.
     private static let gathered = 15_872
-    /// Pushes submitted before their bytes are drained: headers and bodies that stay together are less work for both sides.
+    /// Pushes submitted before their bytes are drained. Keeping headers and bodies together is less work for both sides.
     private static let drained = 32
 
     let id: Int
@@ -15,7 +15,7 @@ final class PushConnection {
     private var stream: TLSStream?
     private var output: [UInt8] = []
     private var outputSent = 0
-    /// Why writing failed. What can still be read may give a better reason.
+    /// Why writing failed. Bytes that can still be read may give a better reason.
     private(set) var writeFailure: ConnectionEnd?
     private var isRefusedByKernel = false
     private var isWatchedForRoom = false
@@ -28,7 +28,7 @@ final class PushConnection {
     var status: ConnectionStatus {
         let life = conversation.life
         var room = conversation.room
-        // Pushes for which the kernel has no room would wait here, instead of where another connection can take them.
+        // If the kernel has no room, pushes would wait here instead of in the queue, where another connection can take them.
         if isRefusedByKernel { room.free = 0 }
         let phase: ConnectionStatus.Phase =
             switch life.phase {
@@ -57,7 +57,7 @@ final class PushConnection {
 
     // MARK: Writing
 
-    /// Takes up to this many of the waiting pushes. The next `flush` sends them.
+    /// Takes up to `count` of the waiting pushes. The next `flush` sends them.
     func submit(_ count: Int, at now: MonotonicInstant) {
         var left = count
         while left > 0, conversation.submit(min(left, Self.drained), at: now) {
@@ -66,7 +66,7 @@ final class PushConnection {
         }
     }
 
-    /// There is something to write, and the kernel may have room for it.
+    /// Whether there is something to write and the kernel may have room for it.
     var wantsToWrite: Bool {
         isOpen && !isRefusedByKernel && (!output.isEmpty || conversation.wantsToWrite)
     }
@@ -125,14 +125,14 @@ final class PushConnection {
 
     private var isOpen: Bool { stream?.descriptor != nil }
 
-    /// The descriptor is watched for room to write only while the kernel has none.
+    /// Watches the descriptor for room to write only while the kernel has none.
     func updateInterest(of watch: WatchToken, on loop: EventLoop) {
         guard isRefusedByKernel != isWatchedForRoom else { return }
         isWatchedForRoom = isRefusedByKernel
         loop.update(watch, to: isWatchedForRoom ? [.read, .write] : .read)
     }
 
-    /// Reads what has arrived, into `buffer`. Bounded, so that a peer that never stops leaves others their turn: true if there
+    /// Reads what has arrived, into `buffer`. Bounded, so that a peer that never stops cannot starve others. Returns true if there
     /// may be more, which the descriptor does not announce.
     func read(into buffer: inout [UInt8], at now: MonotonicInstant) -> Bool {
         do {
@@ -156,18 +156,18 @@ final class PushConnection {
 
     func passed(to now: MonotonicInstant) {
         if conversation.awaitsArrival, let unacknowledged = stream?.unacknowledged {
-            // Encrypted bytes are more than those that they carry, so no fewer have arrived.
+            // There are more encrypted bytes than plain ones, so at least this many have arrived.
             conversation.arrived(allBut: unacknowledged, at: now)
         }
         conversation.passed(to: now)
         if isClosed { end(.silent) }
     }
 
-    /// Ends every push in flight and closes. The first reason stays.
+    /// Ends every push in flight and closes. The first reason is kept.
     func end(_ end: ConnectionEnd) {
         let farewell = conversation.end(end)
         guard var stream = self.stream.take() else { return }
-        // A frame that was written in part leaves no place for another.
+        // After a partly written frame, no other can be sent.
         guard !isRefusedByKernel, output.isEmpty, writeFailure == nil else { return }
         // A span of an array that stays alive and unchanged through the call.
         _ = unsafe try? stream.write(farewell.span.bytes)

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// When the next connection may be made. A connection with many answers is replaced at once. Those with few are paced after
-/// a burst. One without any delays the next, longer each time. All delays are random.
+/// Decides when the next connection may be opened. A connection with many answers is replaced at once. Connections with few answers
+/// are paced after a burst. A connection without answers delays the next one, longer each time. All delays are random.
 struct ReconnectPace {
     /// Connections allowed back to back before pacing starts.
     private static let burst = 16.0
@@ -10,9 +10,9 @@ struct ReconnectPace {
     private static let answersAConnection = 64.0
 
     private(set) var failures = 0
-    /// No connection may be made before.
+    /// No connection may be opened before this time.
     private(set) var earliest: MonotonicInstant?
-    /// Connections that may be made now.
+    /// Connections that may be opened now.
     private var credit = ReconnectPace.burst
     private var counted: MonotonicInstant?
 
@@ -31,7 +31,7 @@ struct ReconnectPace {
         if credit >= 1 { earliest = nil }
     }
 
-    /// A connection could not be made, or ended without an answer.
+    /// A connection could not be opened, or ended without an answer.
     mutating func failed(at now: MonotonicInstant, using random: inout some RandomNumberGenerator) {
         failures += 1
         let ceiling: Double =

@@ -4,11 +4,11 @@ import CarillonIO
 package struct Traffic: Sendable {
     /// Connections that are open now.
     package internal(set) var connections = 0
-    /// From the submission of a push to its answer, whatever that says.
+    /// The times from the submission of a push to its answer, whatever the answer.
     package internal(set) var answerTimes = DurationHistogram()
     /// Pushes abandoned because their answer did not arrive in time.
     package internal(set) var lateAnswers = 0
-    /// Connections that have ended, or could not be made, by the name of their `ConnectionEnd`.
+    /// Connections that have ended or could not be opened, by the name of their `ConnectionEnd`.
     package internal(set) var ends: [String: Int] = [:]
 
     package init() {}

@@ -15,7 +15,7 @@ final class TrafficMeter: Sendable {
         }
     }
 
-    /// Adds the answers, and empties them.
+    /// Adds the answers, and clears the tally.
     func take(_ answers: inout AnswerTally) {
         guard !answers.isEmpty else { return }
         self.traffic.withLock { traffic in

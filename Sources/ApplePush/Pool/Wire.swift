@@ -1,17 +1,17 @@
 import CarillonIO
 
-/// What a pool's connections speak.
+/// The protocol that a pool's connections speak.
 protocol Wire: Sendable {
-    /// What the client offers in the TLS handshake (ALPN); empty: nothing.
+    /// The protocols that the client offers in the TLS handshake (ALPN); empty for none.
     var alpn: [String] { get }
 
     /// Whether a gateway must choose one of these.
     var requiresALPN: Bool { get }
 
-    /// Throws if the gateway speaks something else, by what it chose in the TLS handshake.
+    /// Throws if the protocol chosen in the TLS handshake shows that the gateway speaks something else.
     func check(_ chosen: String?, of gateway: Gateway) throws(PushError)
 
-    /// What is said on a new connection.
+    /// The conversation of a new connection.
     func conversation(
         _ terms: ConversationTerms,
         sending deliveries: DeliveryQueue,

@@ -1,4 +1,4 @@
-/// Where a connection string comes from: it is read again for each connection.
+/// A source of a connection string, which is read again for each connection.
 package protocol ConnectionSource: Sendable {
     func current() throws(PostgresError) -> String
 }

@@ -1,8 +1,8 @@
 import CarillonCPostgres
 import Glibc
 
-/// What names the database. It is passed to libpq unchanged; here it is only checked, and completed by our defaults. What
-/// libpq reads as a password is in none of its messages.
+/// A libpq connection string. It is passed to libpq unchanged; this type only checks it and adds our defaults. libpq's messages
+/// never contain what it parses as the password.
 struct ConnectionString: Sendable {
     let text: String
 
@@ -27,7 +27,7 @@ struct ConnectionString: Sendable {
             )
         }
         if let scheme = text.firstRange(of: "://"), !isURL {
-            // Without this libpq would take the whole string, password included, for the name of a database.
+            // Otherwise libpq would take the whole string, including the password, for a database name.
             let name = text[..<scheme.lowerBound]
             if !name.isEmpty, !name.contains(" "), !name.contains("=") {
                 throw PostgresError(
@@ -45,7 +45,7 @@ struct ConnectionString: Sendable {
             )
         }
         if text.isEmpty { return }
-        // libpq would take a single word for the name of a database; here it is an error.
+        // libpq would take a single word for a database name; here it is an error.
         var complaint: UnsafeMutablePointer<CChar>?
         if let options = PQconninfoParse(text, &complaint) {
             PQconninfoFree(options)
@@ -60,8 +60,8 @@ struct ConnectionString: Sendable {
         )
     }
 
-    /// A URL whose password is not percent-encoded: libpq would take parts of the password for the host, the port or the
-    /// database, and show them in its messages. For libpq the first `@` ends user and password, unless a slash precedes it.
+    /// Whether the URL's password seems not to be percent-encoded: libpq would take parts of it for the host, the port or the
+    /// database, and show them in its messages. To libpq, the first `@` ends user and password, unless a slash precedes it.
     private var isAmbiguous: Bool {
         guard isURL, let start = text.firstRange(of: "://")?.upperBound else { return false }
         let rest = text[start...]
@@ -79,10 +79,10 @@ struct ConnectionString: Sendable {
 
     // MARK: What libpq is given
 
-    /// Keywords and values for libpq, where the later one wins.
+    /// Keywords and values for libpq; of equal keywords, the last wins.
     func keywords(application: String, to kind: ServerKind = .any) -> [(keyword: String, value: String)] {
         var keywords: [(String, String)] = [
-            // A lost peer is noticed within a quarter of a minute, whether we send or wait.
+            // Detect a lost peer within 15 seconds, whether sending or waiting.
             ("keepalives_idle", "5"),
             ("keepalives_interval", "3"),
             ("keepalives_count", "3"),
@@ -92,13 +92,13 @@ struct ConnectionString: Sendable {
         if kind == .writable, getenv("PGTARGETSESSIONATTRS") == nil {
             keywords.append(("target_session_attrs", "read-write"))
         }
-        // To libpq an empty value is the name of a database; without one it uses the environment.
+        // libpq takes an empty value for a database name; without one it uses the environment.
         if !text.isEmpty { keywords.append(("dbname", text)) }
         keywords.append(("client_encoding", "UTF8"))
         return keywords
     }
 
-    /// The time limit for connecting to a host, where libpq would find one.
+    /// The time limit for connecting to a host, from the string or the environment, as libpq reads it.
     var timeout: Duration? {
         guard let seconds = value("connect_timeout", "PGCONNECT_TIMEOUT").flatMap({ Int64($0.trimmed) }),
             seconds > 0
@@ -106,7 +106,7 @@ struct ConnectionString: Sendable {
         return .seconds(seconds)
     }
 
-    /// Whether it, or the environment, names the server.
+    /// Whether the string or the environment names the server.
     var isNamed: Bool {
         let variables: [String] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"]
         return !text.isEmpty || variables.contains { getenv($0) != nil }
@@ -121,12 +121,12 @@ struct ConnectionString: Sendable {
         return max(1, hosts.count)
     }
 
-    /// The value of a keyword in the string, else in the environment.
+    /// The value of a keyword in the string, or else in the environment.
     func value(_ name: String, _ variable: String) -> String? {
         Self.values(in: PQconninfoParse(text, nil))[name] ?? getenv(variable).map { String(cString: $0) }
     }
 
-    /// The values that are set in a list of libpq's options, which is freed.
+    /// The values set in a list of libpq options. Frees the list.
     static func values(in options: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String] {
         defer { PQconninfoFree(options) }
         var values: [String: String] = [:]

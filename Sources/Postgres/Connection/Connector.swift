@@ -16,9 +16,9 @@ final class Connector: Sendable {
     private let string: ConnectionString
     private let application: String
     private let kind: ServerKind
-    /// For each host.
+    /// The time limit for each host.
     private let allowed: Duration
-    /// For all hosts together.
+    /// The deadline for all hosts together.
     private let deadline: MonotonicInstant
     private let state = Guarded(State.new)
 
@@ -74,7 +74,7 @@ final class Connector: Sendable {
         )
     }
 
-    /// The first answer counts; a connection that is made too late is closed with its last reference.
+    /// Only the first answer counts. A connection made too late is closed when its last reference is dropped.
     private func end(_ answer: Opening) {
         let continuation: CheckedContinuation<Void, Never>? = self.state.withLock { state in
             if case .ended = state { return nil }
@@ -112,12 +112,12 @@ final class Connector: Sendable {
         }
     }
 
-    /// Nil: those of the connection string.
+    /// Tries the hosts; nil for those of the connection string.
     private func tryHosts(_ hosts: HostList?) -> Ending {
         guard let session = begin(hosts) else {
             return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
-        // Reports then hold the SQLSTATE, which does not depend on the server's language.
+        // Makes reports include the SQLSTATE, which does not depend on the server's language.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
         var step = PGRES_POLLING_WRITING
         var host = Self.host(of: session)

@@ -2,8 +2,7 @@ extension String: ConnectionSource {
     package func current() -> String { self }
 }
 
-/// A fixed connection string, or one that is read from elsewhere, such as a file whose password changes while the program
-/// runs.
+/// A fixed connection string, or one read from elsewhere, such as a file whose password changes while the program runs.
 package struct DatabaseSource: ConnectionSource {
     private let read: @Sendable () throws(PostgresError) -> String
 

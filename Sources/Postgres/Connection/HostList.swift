@@ -1,9 +1,9 @@
 import CarillonCPostgres
 
-/// The hosts that a session may connect to, as libpq has found them in the string, the environment and service files.
+/// The hosts that a session may connect to, as libpq found them in the string, the environment and service files.
 ///
-/// It is for trying the hosts after one that does not answer. After any other failure libpq continues by itself, but its
-/// non-blocking functions leave time limits to the caller.
+/// Used to try the remaining hosts after one that does not answer. After any other failure libpq tries the next host itself, but
+/// its non-blocking functions leave time limits to the caller.
 struct HostList {
     private let hosts: [String]
     private let addresses: [String]
@@ -30,7 +30,7 @@ struct HostList {
 
     var count: Int { max(hosts.count, addresses.count) }
 
-    /// The hosts after the first one with that name or address, and port. Nil: there are none.
+    /// The hosts after the first one with this name or address, and this port; nil if there are none.
     func after(host: String, port: String) -> HostList? {
         let place = (0..<count).first { index in
             (hosts.indices.contains(index) && hosts[index] == host
@@ -42,14 +42,14 @@ struct HostList {
         return HostList(
             hosts: Array(hosts.dropFirst(rest)),
             addresses: Array(addresses.dropFirst(rest)),
-            // A single port is for all hosts.
+            // A single port applies to all hosts.
             ports: ports.count > 1 ? Array(ports.dropFirst(rest)) : ports
         )
     }
 
     private func port(_ index: Int) -> String? { ports.count > 1 ? ports[index] : ports.first }
 
-    /// For libpq, after the keywords of the string.
+    /// Keywords for libpq, to follow those of the string.
     var keywords: [(keyword: String, value: String)] {
         [("host", hosts), ("hostaddr", addresses), ("port", ports)]
             .filter { !$0.1.isEmpty }.map { ($0.0, $0.1.joined(separator: ",")) }

@@ -1,17 +1,17 @@
 import CarillonIO
 
-/// The statements that wait and those that were sent, in the order in which they were asked for.
+/// The waiting and the sent statements, in the order of the calls.
 ///
-/// Several statements are sent without waiting for answers. A script needs the session to itself: it is sent when all before
-/// it are answered, and nothing after it is sent before it is.
+/// Several statements are sent without waiting for answers. A script needs the session to itself: it is sent once everything before
+/// it has been answered, and nothing is sent until it has been answered.
 struct Pipeline<Request> {
     enum Kind: Sendable {
         case statement
         case script
     }
 
-    /// How many are sent ahead: enough to hide the round trip. Those beyond it are known not to be sent when the connection
-    /// breaks. It may shrink while statements are in flight.
+    /// How many statements are sent ahead: enough to hide the round trip. Statements beyond it are known not to have been sent if
+    /// the connection breaks. It may be lowered while statements are in flight.
     var limit: Int
     private var waiting = Fifo<(Kind, Request)>()
     private var inFlight = Fifo<Request>()
@@ -19,13 +19,13 @@ struct Pipeline<Request> {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The one that the server answers now.
+    /// The request that the server answers next.
     var current: Request? {
         get { inFlight.first }
         set { inFlight.first = newValue }
     }
 
-    /// The one that was sent last.
+    /// The request that was sent last.
     var last: Request? {
         get { inFlight.last }
         set { inFlight.last = newValue }
@@ -33,7 +33,7 @@ struct Pipeline<Request> {
 
     mutating func enqueue(_ kind: Kind, _ request: Request) { waiting.append((kind, request)) }
 
-    /// The next one that may be sent now, which then counts as sent.
+    /// The next request, if it may be sent now. It then counts as sent.
     mutating func nextToSend() -> Request? {
         guard let (kind, request) = waiting.first, !isRunningScript else { return nil }
         switch kind {
@@ -48,13 +48,13 @@ struct Pipeline<Request> {
         return request
     }
 
-    /// The current one is answered.
+    /// The current request has been answered.
     mutating func completed() -> Request? {
         isRunningScript = false
         return inFlight.popFirst()
     }
 
-    /// Removes all, and returns the sent and the unsent ones separately.
+    /// Removes all requests, and returns the sent and the unsent ones separately.
     mutating func takeAll() -> (sent: [Request], unsent: [Request]) {
         var sent: [Request] = []
         var unsent: [Request] = []

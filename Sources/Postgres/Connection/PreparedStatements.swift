@@ -1,7 +1,7 @@
-/// The statements that a session has prepared, or is about to.
+/// The statements that a session has prepared or is preparing.
 ///
-/// Calls are sent ahead of the answers, so an answer may be about a name that was given up meanwhile: whatever is told here
-/// names the server's statement that it is about.
+/// Calls are sent ahead of the answers, so an answer may concern a name that has been given up in the meantime. Every report to
+/// this type therefore includes the statement's name on the server.
 struct PreparedStatements {
     private struct Entry {
         let nameOnServer: String
@@ -10,9 +10,9 @@ struct PreparedStatements {
     }
 
     private var entries: [String: Entry] = [:]
-    /// How often each was prepared. The server may still have an old one, so no name is used twice.
+    /// How often each has been prepared. The server may still have an old version, so no name is used twice.
     private var counts: [String: Int] = [:]
-    /// Why the server refused to prepare it the last time.
+    /// Why the server last refused to prepare each statement.
     private var refusals: [String: (nameOnServer: String, error: PostgresError)] = [:]
 
     /// The name to execute, and whether it has to be prepared first.
@@ -45,8 +45,8 @@ struct PreparedStatements {
         if entries[statement.name]?.nameOnServer == nameOnServer { entries[statement.name] = nil }
     }
 
-    /// Why a call failed that was sent before the server refused to prepare its statement. The server itself says only that
-    /// there is no such statement.
+    /// The reason for a failed call that was sent before the server refused to prepare its statement. The server itself says only
+    /// that the statement does not exist.
     func reason(for statement: Statement, as nameOnServer: String) -> PostgresError? {
         guard let refusal = refusals[statement.name], refusal.nameOnServer == nameOnServer else { return nil }
         return refusal.error

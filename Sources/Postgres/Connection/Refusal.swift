@@ -3,8 +3,8 @@ import Glibc
 
 /// Parses libpq's report of a failed connection.
 ///
-/// The server's part of it looks like `FATAL:  28P01: password authentication failed for user "x"`, followed by the place in
-/// the server's source. There is one part for each host.
+/// The server's part looks like `FATAL: 28P01: password authentication failed for user "x"`, followed by a location in the server's
+/// source. There is one part for each host.
 struct Refusal {
     let message: String
     let sqlState: String?
@@ -26,7 +26,7 @@ struct Refusal {
         self.sqlState = sqlState
     }
 
-    /// - Parameter isNamed: the connection string or the environment names a server.
+    /// - Parameter isNamed: whether the connection string or the environment names a server.
     func error(isNamed: Bool = true) -> PostgresError {
         let (code, hint): (PostgresError.Code, String) =
             switch sqlState {

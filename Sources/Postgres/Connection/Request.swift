@@ -19,9 +19,9 @@ struct Request {
 
     let work: Work
     let reply: CheckedContinuation<Reply, Never>
-    /// How many results precede its own: of preparing it, or of the settings that are sent with it.
+    /// How many results precede its own, from preparing it or from the settings sent with it.
     var preludes = 0
-    /// What the server calls the statement, if it is prepared.
+    /// The statement's name on the server, if it is prepared.
     var nameOnServer: String?
     private var result: ServerResult?
     private var error: PostgresError?
@@ -35,7 +35,7 @@ struct Request {
         if preludes > 0 { preludes -= 1 } else { self.result = result }
     }
 
-    /// The first failure counts; others follow from it.
+    /// Only the first failure counts; others are its consequences.
     mutating func failed(_ error: PostgresError) {
         guard self.error == nil else { return }
         var error = error
@@ -43,7 +43,7 @@ struct Request {
         self.error = error
     }
 
-    /// The server has reached the synchronization point. The statement is committed only now; its results came earlier.
+    /// The server has reached the synchronization point. Only now is the statement committed; its results came earlier.
     func complete() {
         if let error {
             reply.resume(returning: .failure(error))
@@ -54,13 +54,14 @@ struct Request {
         }
     }
 
-    /// The connection broke before that. An error that ended only the statement stays: the statement is rolled back.
+    /// The connection broke before the synchronization point. An error that ended only the statement stands: the statement is
+    /// rolled back.
     func completeAsLost(_ reason: PostgresError) {
         if let error, error.effect == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError
         if case .greeting = work {
-            // A pooler connects to the server only now, and reports here why it cannot.
+            // A pooler connects to the server only at this point, and reports here why it cannot.
             loss = PostgresError(.closed, cause, sqlState: self.error?.sqlState, hint: self.error?.hint ?? reason.hint)
         } else {
             loss = PostgresError(

@@ -4,12 +4,12 @@ import CarillonCPostgres
 enum ResultKind {
     case good
     case bad
-    /// Not run, because one before it in the same transaction failed.
+    /// Not run, because an earlier statement of the same transaction failed.
     case skipped
     case synchronized
-    /// The server waits for the input of a `COPY`.
+    /// The server is waiting for the input of a `COPY`.
     case input
-    /// The server would send the output of one.
+    /// The server wants to send the output of a `COPY`.
     case output
 
     init(_ result: ServerResult) {

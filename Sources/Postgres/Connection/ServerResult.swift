@@ -1,9 +1,9 @@
 import CarillonCPostgres
 
-/// One answer of the server, freed with its last reference.
+/// A result from libpq, freed with its last reference.
 ///
-/// `@unchecked`, because libpq has handed the result out and here it is only read. A function of libpq that writes to a
-/// result, such as `PQsetvalue`, would break that.
+/// `@unchecked`, because libpq no longer uses the result and this class only reads it. A function that writes to a result, such as
+/// `PQsetvalue`, would break that.
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -47,8 +47,8 @@ final class ServerResult: @unchecked Sendable {
         return error
     }
 
-    /// The error context for a locked row reads: while updating tuple (0,1) in relation "results". No other field names the
-    /// table. Nil for a server with messages in another language.
+    /// The table in the error context of a locked row, such as: while updating tuple (0,1) in relation "results". No other field
+    /// names the table. Nil if the server's messages are in another language.
     private static func relation(in context: String) -> String? {
         guard let start = context.firstRange(of: "in relation \"")?.upperBound,
             let end = context[start...].firstIndex(of: "\"")
@@ -56,14 +56,14 @@ final class ServerResult: @unchecked Sendable {
         return String(context[start..<end])
     }
 
-    /// `ERROR` ends a statement, `FATAL` the session; `V` is the untranslated severity.
+    /// Whether the error ends the session: `ERROR` ends only the statement. `V` is the untranslated severity.
     var endsSession: Bool {
         let severity = field("V")
         return severity == nil || severity == "FATAL" || severity == "PANIC"
     }
 
-    /// Whether libpq made the error: that the connection broke, or that an answer could not be taken in. The server's errors
-    /// always have a severity.
+    /// Whether the error is libpq's own: the connection broke, or an answer could not be received. The server's errors always have
+    /// a severity.
     var isOfLibpq: Bool { field("V") == nil }
 
     private func field(_ code: Unicode.Scalar) -> String? {

@@ -1,5 +1,5 @@
 extension String {
-    /// Without the white space around it.
+    /// The text without leading and trailing white space.
     var trimmed: String {
         var text = Substring(self)
         while let first = text.first, first.isWhitespace { text.removeFirst() }

@@ -1,15 +1,15 @@
 import CarillonCPostgres
 
-/// A session of libpq: a thin function for each C call, closed with its last reference.
+/// A libpq session, with a thin function for each C call. It is closed with its last reference.
 ///
-/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` makes it and hands it over, and then
-/// only the actor that received it calls it. Two holders at once would break that.
+/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` creates it and hands it over, and from
+/// then on only the receiving actor calls it. Two holders at once would break that.
 final class Wire: @unchecked Sendable {
     enum Arrival {
         case result(ServerResult)
         /// The results of one statement are complete.
         case end
-        /// Nothing more until more is read.
+        /// There is no result until more bytes are read.
         case incomplete
     }
 
@@ -17,7 +17,7 @@ final class Wire: @unchecked Sendable {
 
     init(owning session: OpaquePointer) {
         self.session = session
-        // Without this libpq prints the server's notices on our standard error.
+        // Otherwise libpq prints the server's notices to standard error.
         PQsetNoticeProcessor(session, { _, _ in }, nil)
     }
 
@@ -47,7 +47,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// Without a name, which leaves nothing on the server.
+    /// Executes an unnamed statement, which leaves nothing on the server.
     func execute(sql: String, _ parameters: Parameters) -> Bool {
         Self.withPointers(to: parameters) { count, values, lengths, formats in
             PQsendQueryParams(session, sql, count, parameters.types, values, lengths, formats, 1) == 1
@@ -81,7 +81,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// An empty value needs an address too: libpq takes a missing one for null.
+    /// An empty value needs an address too: libpq takes a null pointer for an SQL null.
     private static func address(of place: Parameters.Place, in bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
         guard let base = bytes.baseAddress else {
             return UnsafeRawPointer(Self.empty.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -94,10 +94,10 @@ final class Wire: @unchecked Sendable {
     /// Ends a statement's implicit transaction, so that its failure affects no other.
     func sync() -> Bool { PQpipelineSync(session) == 1 }
 
-    /// Several statements by the simple protocol, outside the pipeline.
+    /// Sends several statements over the simple query protocol, outside the pipeline.
     func send(_ sql: String) -> Bool { PQsendQuery(session, sql) == 1 }
 
-    /// Input of a `COPY`. libpq keeps what the kernel does not take, without a limit.
+    /// Sends input of a `COPY`. libpq buffers, without a limit, what the kernel does not accept.
     func put(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.withUnsafeBytes { bytes in
             PQputCopyData(session, bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(bytes.count)) == 1
@@ -107,7 +107,7 @@ final class Wire: @unchecked Sendable {
     /// Ends the input of a `COPY`.
     func endInput() -> Bool { PQputCopyEnd(session, nil) == 1 }
 
-    /// Whether the kernel took everything; nil: the connection is lost.
+    /// Whether the kernel accepted everything; nil if the connection is lost.
     func flush() -> Bool? {
         switch PQflush(session) {
         case 0: true

@@ -1,14 +1,14 @@
 import CarillonIO
 
-/// Whose turn it is on a connection that does one call at a time, as a value.
+/// The queue for a connection that runs one call at a time, as a value.
 ///
-/// A call that has waited too long loses its turn. Otherwise PostgreSQL would run statements for clients that have given up long
-/// ago, while those that still wait wait longer.
+/// A call that has waited too long loses its turn. Otherwise PostgreSQL would run statements for clients that gave up long ago, and
+/// delay those still waiting.
 struct CallLine<Call> {
     private var isBusy = false
     private var waiting: [(call: Call, since: MonotonicInstant)] = []
 
-    /// True: it is its turn. False: `ended` will say what becomes of it.
+    /// Returns true if it is the call's turn. Otherwise a later `ended` returns the call.
     mutating func came(_ call: Call, at now: MonotonicInstant) -> Bool {
         guard isBusy else {
             isBusy = true
@@ -18,9 +18,9 @@ struct CallLine<Call> {
         return false
     }
 
-    /// The call whose turn it was has ended.
+    /// The running call has ended.
     ///
-    /// - Returns: the call whose turn is next, and those before it that have waited too long.
+    /// - Returns: the next call to run, and the calls before it that have waited too long.
     mutating func ended(at now: MonotonicInstant, longestWait: Duration) -> (next: Call?, late: [Call]) {
         let late = waiting.prefix { now - $0.since >= longestWait }.map { $0.call }
         waiting.removeFirst(late.count)
@@ -28,7 +28,7 @@ struct CallLine<Call> {
         return (isBusy ? waiting.removeFirst().call : nil, late)
     }
 
-    /// Nobody will have a turn again.
+    /// No further call will run. Returns the waiting ones.
     mutating func closed() -> [Call] {
         defer { waiting = [] }
         return waiting.map { $0.call }

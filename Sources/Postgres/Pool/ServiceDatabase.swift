@@ -1,18 +1,18 @@
 package import CarillonIO
 
-/// The database of a service: a few connections, each of which is made when it is needed, and again when it was lost. A call
-/// that cannot wait fails.
+/// The database of a service: a few connections, opened when needed and reopened when lost. A call fails if its connection cannot
+/// be opened.
 package actor ServiceDatabase {
-    /// Connections for one kind of statement, so that no other kind waits for it.
+    /// Connections reserved for one kind of statement, so that no other kind waits for it.
     package struct Group: Sendable {
         let name: String
         let connections: Int
         let server: ServerKind
         let settings: SessionSettings
-        /// Its statements only read, so one whose answer was lost is sent again.
+        /// Whether its statements only read, so that one whose answer was lost can be sent again.
         let isReading: Bool
-        /// One call at a time is sent on each connection, and one that has waited this long for its turn fails. Nil: a call is
-        /// sent at once, and PostgreSQL does it after those before it.
+        /// If set, each connection sends one call at a time, and a call that has waited this long fails. If nil, a call is sent at
+        /// once, and PostgreSQL runs it after the earlier ones.
         let longestWait: Duration?
 
         package init(
@@ -34,7 +34,7 @@ package actor ServiceDatabase {
 
     /// For logs.
     package enum Event: Sendable {
-        /// No connection can be made. Reported once, however many calls fail.
+        /// No connection can be opened. Reported once, however many calls fail.
         case lost(any Error)
         case back
     }
@@ -42,9 +42,9 @@ package actor ServiceDatabase {
     private struct Line {
         let group: Group
         var connection: PostgresConnection?
-        /// Calls that come meanwhile share it.
+        /// The attempt in progress, shared by the calls that arrive meanwhile.
         var connecting: Task<PostgresConnection, any Error>?
-        /// The calls that use it.
+        /// The number of calls that use it.
         var calls = 0
         var turns = CallLine<CheckedContinuation<Bool, Never>>()
     }
@@ -73,8 +73,8 @@ package actor ServiceDatabase {
         lines = groups.flatMap { group in (0..<group.connections).map { _ in Line(group: group) } }
     }
 
-    /// Runs one statement, which is a transaction. If the connection had been lost before the statement was sent, or only its
-    /// answer was lost and the statement reads, it is sent again on a new one.
+    /// Runs one statement as a transaction. If the connection was lost before the statement was sent, or the answer of a reading
+    /// statement was lost, the statement is sent again on a new connection.
     package func query<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters,
@@ -99,12 +99,12 @@ package actor ServiceDatabase {
         }
     }
 
-    /// The connection was lost, or the server ends it.
+    /// Whether the connection was lost or the server is ending it.
     private static func isLoss(_ error: PostgresError) -> Bool {
         error.code == .closed || error.sqlState.map(SQLState.unavailable.contains) ?? false
     }
 
-    /// Lends a connection of its own, for transactions.
+    /// Lends a dedicated connection, for transactions.
     package func with<R: Sendable>(
         _ group: Group,
         _ body: @Sendable (PostgresConnection) async throws -> R
@@ -168,7 +168,7 @@ package actor ServiceDatabase {
         let task = lines[place].connecting ?? Task { try await connect(group) }
         lines[place].connecting = task
         let result = await task.result
-        // Whoever waited for the same task comes here too, perhaps after another was begun.
+        // Other calls that awaited the same task get here too, perhaps after another task was started.
         if lines[place].connecting == task {
             lines[place].connecting = nil
             lines[place].connection = isClosed ? nil : try? result.get()

@@ -1,15 +1,15 @@
-/// A shell script between this program and a private cluster. It makes the folder, prepares the data, runs the server as its
-/// child and waits for a command. When this program ends without one, as after `kill -9`, it stops the server and removes the
-/// folder.
+/// A shell script between this program and a private cluster. It creates the folder, prepares the data, runs the server as its
+/// child and waits for a command. If this program ends without sending one, as after `kill -9`, the script stops the server and
+/// removes the folder.
 ///
-/// It runs as the unprivileged user, in a session of its own, so that an interrupt typed at our terminal does not reach it.
+/// It runs as the unprivileged user, in its own session, so that an interrupt typed at our terminal does not reach it.
 enum ClusterGuard {
     /// Files that the guard writes in the folder.
     static let log = "server.log"
     static let preparationLog = "initdb.log"
-    /// The guard's process number.
+    /// The guard's process ID.
     static let processID = "guard.pid"
-    /// The server's process number.
+    /// The server's process ID.
     static let server = "server.pid"
     /// Exists when the server, or the preparation before it, has ended.
     static let ended = "ended"
@@ -17,8 +17,8 @@ enum ClusterGuard {
     /// Arguments: the folder, the data's folder, initdb, its options in one word, then the server's command line.
     /// Standard input: a line with the password, then a line with a signal and "keep" or "remove".
     ///
-    /// Each side writes its file, `stop` or `server`, before it looks for the other's: so one of them sees the other's and
-    /// stops the server.
+    /// Each side writes its file, `stop` or `server`, before it looks for the other's, so at least one of them sees the other's
+    /// file and stops the server.
     static let script = """
         folder=$1 data=$2 initdb=$3 options=$4
         shift 4

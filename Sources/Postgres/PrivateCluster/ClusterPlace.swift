@@ -3,13 +3,13 @@ import Glibc
 
 /// The folders of a private cluster, and the user of its server, which may not be root.
 struct ClusterPlace: Sendable {
-    /// Made and removed by the guard: the server's socket and logs, and its data unless that is kept elsewhere.
+    /// Created and removed by the guard. Contains the server's socket and logs, and its data unless that is kept elsewhere.
     let folder: String
     let data: String
-    /// Nil: this process's user.
+    /// The user to run the server as; nil for this process's user.
     let user: User?
 
-    /// - Parameter data: A folder to keep the data in; nil puts it into the folder that is removed.
+    /// - Parameter data: A folder to keep the data in; nil to put the data into the folder that is removed.
     init(data: String?) throws(PostgresError) {
         let user = try User.isRoot ? Self.unprivilegedUser(data: data) : nil
         guard let parent = Self.temporaryFolder(for: user) else {
@@ -24,7 +24,7 @@ struct ClusterPlace: Sendable {
         if data != nil { try prepareData() }
     }
 
-    /// A socket's path has at most 107 bytes, our longest name included.
+    /// A socket's path may have at most 107 bytes, including our longest name.
     private static let longestParent = 107 - "/carillon-3w5e11264sgsf/.s.PGSQL.65535".utf8.count
 
     // MARK: The user
@@ -56,7 +56,7 @@ struct ClusterPlace: Sendable {
         }
     }
 
-    /// Whether any user may make files there.
+    /// Whether any user may create files there.
     private static func isOpenToAll(_ path: String) -> Bool {
         var folder = ""
         var mode: mode_t = 0

@@ -1,10 +1,10 @@
 extension PrivateCluster {
     package struct Settings: Sendable {
-        /// A commit is on disk before it is acknowledged.
+        /// Whether a commit is on disk before it is acknowledged.
         package var isDurable: Bool
-        /// Listens on 127.0.0.1 too, with a password; the socket can be reached only by its user and root.
+        /// Whether the server also listens on 127.0.0.1, with a password. Only its user and root can reach the socket.
         package var listensOnLoopback: Bool
-        /// The server's own settings, as in its configuration file.
+        /// Server parameters, as in postgresql.conf.
         package var parameters: [String: String]
 
         package init(isDurable: Bool, listensOnLoopback: Bool = false, parameters: [String: String] = [:]) {
@@ -24,14 +24,14 @@ extension PrivateCluster {
                 "shared_buffers": "128MB",
                 "timezone": "UTC",
                 "log_timezone": "UTC",
-                // Compilation can cost more than short statements themselves.
+                // JIT compilation can cost more than a short statement itself.
                 "jit": "off",
             ]
             if !isDurable {
                 for name in ["fsync", "synchronous_commit", "full_page_writes"] { settings[name] = "off" }
             }
             settings.merge(parameters) { $1 }
-            // These make it private, so they cannot be overridden.
+            // These keep the cluster private, so they cannot be overridden.
             settings["unix_socket_directories"] = place.folder
             settings["listen_addresses"] = listensOnLoopback ? "127.0.0.1" : ""
             settings["port"] = String(port)
@@ -48,11 +48,11 @@ extension PrivateCluster {
         }
     }
 
-    /// How a server ends; see PostgreSQL's pages on shutting down.
+    /// How to stop a server; see “Shutting Down the Server” in PostgreSQL's manual.
     package enum StopMode: String, Sendable {
         /// Ends every session and leaves clean files.
         case fast = "INT"
-        /// At once: the next start has to recover, as after a power failure.
+        /// Stops at once: the next start must recover, as after a power failure.
         case immediate = "QUIT"
     }
 }

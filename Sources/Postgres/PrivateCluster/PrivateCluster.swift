@@ -1,10 +1,10 @@
 package import CarillonIO
 import Glibc
 
-/// A private PostgreSQL server, for demonstrations, tests and one-machine installations: in its own folder, with its own
-/// socket, apart from any other cluster of the machine.
+/// A private PostgreSQL server for demonstrations, tests and one-machine installations. It has its own folder and socket, separate
+/// from any other cluster on the machine.
 ///
-/// It stops, and its folder is removed, at `stop()`, with the last reference to it, and when this process ends in any way.
+/// It stops, and its folder is removed, at `stop()`, with the last reference to it, and when this process ends, however it ends.
 package actor PrivateCluster {
     private let programs: ServerPrograms
     private let place: ClusterPlace
@@ -12,17 +12,17 @@ package actor PrivateCluster {
     /// The superuser's, for connecting through 127.0.0.1, if the settings say so.
     package nonisolated let password: String
     private let loop: EventLoop
-    /// On 127.0.0.1, if the settings say so.
+    /// The port on 127.0.0.1, if the settings ask for it.
     package nonisolated let port: UInt16
     /// The guard, which runs the server.
     private var process: ChildProcess?
-    /// Our end of a pair of sockets; the guard reads the other. The kernel closes ours when this process ends, however it
-    /// ends, and then the guard stops the cluster.
+    /// Our end of a socket pair; the guard reads the other end. When this process ends, however it ends, the kernel closes ours,
+    /// and the guard stops the cluster.
     private var leash: Socket?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Prepares and starts one. With `data` its data is kept in that folder and used again; without, it is removed with the
+    /// Prepares and starts a cluster. With `data`, the data is kept in that folder and reused; otherwise it is removed with the
     /// cluster.
     package static func start(
         _ settings: Settings,
@@ -39,7 +39,7 @@ package actor PrivateCluster {
                 try await cluster.run()
                 return cluster
             } catch {
-                // Another program may have taken the free port meanwhile.
+                // Another program may have taken the free port in the meantime.
                 if attempts > 0 && settings.listensOnLoopback && error.message.contains("Address already in use") {
                     continue
                 }
@@ -60,7 +60,7 @@ package actor PrivateCluster {
         self.loop = loop
         password =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
-        // Without a network port the number is only a part of the socket's name.
+        // If the server does not listen on the network, the port is only part of the socket's name.
         do {
             port = settings.listensOnLoopback ? try ListeningSocket(host: "127.0.0.1", port: 0).port : 5432
         } catch {
@@ -71,7 +71,7 @@ package actor PrivateCluster {
     /// The folder with the server's socket and log.
     package nonisolated var folder: String { place.folder }
 
-    /// For connecting through the socket, as the superuser.
+    /// The URL for connecting through the socket, as the superuser.
     package nonisolated func url(database: String = "postgres") -> String {
         "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(place.folder))&port=\(port)&user=postgres"
     }
@@ -88,12 +88,12 @@ package actor PrivateCluster {
     private func end(_ mode: StopMode, _ fate: String) async {
         guard let process = process.take(), let leash = leash.take() else { return }
         Self.say("\(mode.rawValue) \(fate)", over: leash)
-        // In a task of its own, because the wait must go on when the caller's task is cancelled.
+        // In its own task, because the wait must continue if the caller's task is cancelled.
         let loop = self.loop
         await Task { _ = try? await process.wait(on: loop) }.value
     }
 
-    /// A guard that has ended reads nothing; then its cluster has ended too.
+    /// A failed write is harmless: if the guard has ended, so has its cluster.
     private static func say(_ line: String, over leash: borrowing Socket) {
         _ = try? leash.write(Array((line + "\n").utf8).span.bytes)
     }
@@ -106,7 +106,7 @@ package actor PrivateCluster {
             let leash = Socket(owning: near)
             let other = Socket(owning: far)
             var command = ChildProcess.Command("/bin/sh", arguments)
-            // Without our variables that mean something to a server.
+            // Leave out our variables that affect a server.
             command.environment = [
                 "PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C",
             ]
@@ -161,12 +161,12 @@ package actor PrivateCluster {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        // A server that was killed leaves such a file too, with another process number.
+        // A killed server leaves such a file too, with another process ID.
         return lines.count > 7 && lines[7].hasPrefix("ready")
             && String(lines[0]) == Self.text(of: path(ClusterGuard.server)).trimmed
     }
 
-    /// The last complaint in its logs.
+    /// The last complaints in the logs.
     private var lastWords: String {
         let texts = [ClusterGuard.log, ClusterGuard.preparationLog].map { Self.text(of: path($0)) }
         let lines = texts.flatMap { $0.split(separator: "\n") }

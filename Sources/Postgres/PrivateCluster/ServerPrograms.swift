@@ -8,7 +8,7 @@ struct ServerPrograms: Sendable {
     var initdb: String { folder + "/initdb" }
     var postgres: String { folder + "/postgres" }
 
-    /// The first folder of `path` that has both programs, then Debian's folders, the highest version first.
+    /// Searches the folders of `path`, then Debian's folders from the highest version down, for the first that has both programs.
     static func find(
         path: String = getenv("PATH").map { String(cString: $0) } ?? "",
         debian: String = "/usr/lib/postgresql"
@@ -29,8 +29,8 @@ struct ServerPrograms: Sendable {
 }
 
 extension PrivateCluster {
-    /// The path of another program of PostgreSQL: from the same folder, so that the versions are the same, or else just its
-    /// name, to be found in `PATH`.
+    /// The path of another PostgreSQL program: in the same folder, so that the versions match, or else just its name, to be found
+    /// in `PATH`.
     package static func program(_ name: String) throws(PostgresError) -> String {
         let path = try ServerPrograms.find().folder + "/" + name
         return access(path, X_OK) == 0 ? path : name

@@ -1,4 +1,4 @@
-/// The rows that a `COPY … FROM STDIN (FORMAT binary)` reads: each is begun, then all its columns are appended in order.
+/// The rows for a `COPY … FROM STDIN (FORMAT binary)`. Begin each row, then append all its columns in order.
 package struct CopyRows: Sendable {
     package private(set) var count = 0
     private var data: [UInt8]
@@ -8,7 +8,7 @@ package struct CopyRows: Sendable {
         data = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0]
         data.reserveCapacity(capacity)
         data.append(bigEndian: Int32(0))  // no flags
-        data.append(bigEndian: Int32(0))  // no extension of the header
+        data.append(bigEndian: Int32(0))  // no header extension
     }
 
     package mutating func begin(columns: Int16) {
@@ -37,7 +37,7 @@ package struct CopyRows: Sendable {
 
     private mutating func appendNull() { data.append(bigEndian: Int32(-1)) }
 
-    /// All that is sent, with the end marker.
+    /// All bytes to send, including the end marker.
     consuming func bytes() -> [UInt8] {
         data.append(bigEndian: Int16(-1))
         return data

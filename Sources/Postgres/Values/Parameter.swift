@@ -1,7 +1,7 @@
-/// A value, an optional one, or an array.
+/// A value, an optional value, or an array.
 package protocol Parameter: Sendable {
     var typeID: UInt32 { get }
 
-    /// False: it is null.
+    /// Appends the value and returns true, or returns false if it is null.
     func writeIfPresent(to bytes: inout [UInt8]) -> Bool
 }

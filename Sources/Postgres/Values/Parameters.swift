@@ -1,13 +1,12 @@
 /// The values of a statement's parameters `$1`, `$2`, …: one flat buffer in PostgreSQL's binary format, without an object
 /// for each value.
 ///
-/// Every value has a type, even a null, and the statement is prepared with these types, so it must be given the same types
-/// every time.
+/// Every value, even a null, has a type. A statement is prepared with these types, so it must get the same types every time.
 package struct Parameters: Sendable {
     /// The place of a value in `bytes`.
     struct Place: Sendable {
         let offset: Int
-        /// -1: null.
+        /// -1 for null.
         let length: Int
     }
 

@@ -10,7 +10,7 @@ package struct PostgresArray: Sendable {
         self.type = type
     }
 
-    // Inlinable: the sequences are lazy as a rule, and only the caller knows what their closures do.
+    // Inlinable, because the sequences are usually lazy, and only the caller's module can optimize their closures.
 
     @inlinable
     package init<Value: PostgresValue>(_ values: some Sequence<Value>) {
@@ -72,8 +72,8 @@ package struct PostgresArray: Sendable {
 extension PostgresArray: Parameter {
     package var typeID: UInt32 { type.arrayID }
 
-    /// The binary format: the number of dimensions, whether there are nulls, the elements' type, the length and lower bound of
-    /// the one dimension, then the elements, each after its length.
+    /// The binary format: the number of dimensions, whether there are nulls, the element type, the length and lower bound of the
+    /// only dimension, then the elements, each preceded by its length.
     package func writeIfPresent(to bytes: inout [UInt8]) -> Bool {
         bytes.reserveCapacity(bytes.count + 20 + elements.count)
         bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))

@@ -1,4 +1,4 @@
-/// The types that this program binds and reads, with their numbers in `pg_type`, which never change.
+/// The types that this program binds and reads, with their OIDs in `pg_type`, which never change.
 package struct PostgresType: Hashable, Sendable {
     package let id: UInt32
     /// The type of arrays of it.

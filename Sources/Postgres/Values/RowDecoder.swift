@@ -1,8 +1,7 @@
 /// Reads a record from a row: each property from the column with its name, so `failedAt` from `failed_at`, and `isPaused` from
-/// `is_paused` or `paused`. A property that is itself a record is read from the same row. Where many rows are read, `Rows` is
-/// faster.
+/// `is_paused` or `paused`. A property that is itself a record is read from the same row. For many rows, `Rows` is faster.
 package struct RowDecoder: Decoder {
-    /// The rows of an answer, with the places of their columns.
+    /// The rows of an answer, with the positions of their columns.
     package final class Source {
         package let rows: Rows
         private let columns: [String: Int]
@@ -34,7 +33,7 @@ package struct RowDecoder: Decoder {
         /// The whole row. A single value is its first column.
         case row
         case column(Int)
-        /// A property that no column belongs to: only a record can be read.
+        /// A property without a column of its name: only a record can be read.
         case property(String)
     }
 
@@ -138,7 +137,7 @@ package struct RowDecoder: Decoder {
             Number(try decoder.source.rows.double(decoder.row, column))
         }
 
-        /// A time too, in microseconds since 1970.
+        /// Decodes an integer, or a time in microseconds since 1970.
         func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
             let number = try decoder.source.rows.number(decoder.row, column)
             guard let value = Number(exactly: number) else {

@@ -1,6 +1,6 @@
 /// Reads arrays of any number of dimensions in place.
 extension Rows {
-    /// Calls the body with the bytes of each element; nil is a null.
+    /// Calls the body with the bytes of each element, nil for a null.
     package func forEachElement(
         _ row: Int,
         _ column: Column,
@@ -20,7 +20,7 @@ extension Rows {
         }
     }
 
-    /// The number of elements, nulls too.
+    /// The number of elements, including nulls.
     package func elementCount(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
         let column = try place(of: column)
         let (start, length) = try cell(row, column)
@@ -61,7 +61,7 @@ struct ArrayReader {
 
     init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
 
-    /// The number of elements in all dimensions together; nil: this is not an array.
+    /// The number of elements in all dimensions together; nil if this is not an array.
     mutating func readHeader() -> Int? {
         guard let dimensions = readInt32(), dimensions >= 0, dimensions <= 6, readInt32() != nil,
             readInt32() != nil

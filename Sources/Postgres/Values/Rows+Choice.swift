@@ -1,5 +1,5 @@
 extension Rows {
-    /// A text of a closed set.
+    /// A text that is one of a fixed set.
     package func choice<Value: RawRepresentable>(_ row: Int, _ column: Column) throws(PostgresError) -> Value
     where Value.RawValue == String {
         let text = try string(row, column)

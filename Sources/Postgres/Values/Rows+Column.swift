@@ -1,12 +1,11 @@
 extension Rows {
-    /// A column of an answer. Reading a value by the name of its column costs a search for the name, so an answer of many
-    /// rows is read by position.
+    /// A column of an answer. Access by name searches for the column each time, so read an answer of many rows by position.
     package enum Column: Sendable {
         case place(Int)
         case name(StaticString)
     }
 
-    /// The column of that name by its position, for reading many rows.
+    /// The column with this name as a position, for reading many rows.
     package func position(of name: StaticString) throws(PostgresError) -> Column {
         .place(try place(of: .name(name)))
     }

@@ -2,8 +2,8 @@ import CarillonCPostgres
 
 /// The rows of an answer, in PostgreSQL's binary format, read in place.
 ///
-/// Reading a value checks its column's type and that it is not null, and throws otherwise: others may change the database,
-/// and a changed column must not crash the program.
+/// Reading a value throws if its column has another type or the value is null: others may change the database, and a changed column
+/// must not crash the program.
 package struct Rows: ~Copyable {
     let result: ServerResult
     private let pointer: OpaquePointer
@@ -125,12 +125,12 @@ package struct Rows: ~Copyable {
         if self.type(row, column) != type.id { throw mismatch(row, column, what) }
     }
 
-    /// The address of a value that is not null, valid as long as the result.
+    /// The address of a non-null value, valid as long as the result.
     @inline(__always)
     func cell(_ row: Int, _ column: Int) throws(PostgresError) -> (start: UnsafeRawPointer, length: Int) {
         check(row, column)
         let length = Int(PQgetlength(pointer, CInt(row), CInt(column)))
-        // Only an empty value may be a null, so all others need one call less.
+        // Only an empty value may be null, so all others save one call.
         if length == 0 && PQgetisnull(pointer, CInt(row), CInt(column)) != 0 { throw mismatch(row, column, "a value") }
         return (UnsafeRawPointer(PQgetvalue(pointer, CInt(row), CInt(column))!), length)
     }

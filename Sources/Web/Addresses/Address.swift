@@ -21,13 +21,13 @@ package struct Address: Sendable, Equatable, CustomStringConvertible {
             host = host.dropFirst().dropLast()
             guard host.contains(":") else { return nil }
         } else if host.contains(":") {
-            return nil  // an IPv6 address without brackets: where it ends is a guess
+            return nil  // an IPv6 address without brackets is ambiguous
         }
         guard host.allSatisfy({ !$0.isWhitespace && $0 != "/" && $0 != "@" }) else { return nil }
         self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
     }
 
-    /// Whether only this machine reaches a server that listens there.
+    /// Whether a server that listens on the host can be reached only from this machine.
     package static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host.wholeMatch(of: /127\.\d{1,3}\.\d{1,3}\.\d{1,3}/) != nil
     }

@@ -1,6 +1,6 @@
 /// Names and values in the format of forms (`application/x-www-form-urlencoded`).
 package enum FormFields {
-    /// Nil if they are not valid, or more than a form of ours can have.
+    /// Reads the fields; nil if they are not valid or there are more than `limit`.
     package static func read(_ bytes: [UInt8], limit: Int = 64) -> [(name: String, value: String)]? {
         let pairs = String(decoding: bytes, as: UTF8.self).split(separator: "&")
         guard pairs.count <= limit else { return nil }

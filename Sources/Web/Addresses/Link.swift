@@ -1,19 +1,19 @@
-/// An address on this server: it begins with one slash, so that it cannot lead elsewhere or be a script.
+/// An address on this server. It begins with exactly one slash, so it cannot lead elsewhere or be a script.
 package struct Link: Sendable, Equatable {
-    /// Where the links that a task writes begin: the part of the server that it works for.
+    /// The base of the links that a task writes: the part of the server that the task serves.
     @TaskLocal package static var base: [String] = []
 
     private let path: [String]
     private let query: [(name: String, value: String)]
-    /// It begins at the top of the server, whatever the base.
+    /// Whether it starts at the top of the server, whatever the base.
     private let isWhole: Bool
 
-    /// Below the base. Parameters whose value is nil are left out.
+    /// A link below the base. Parameters whose value is nil are left out.
     package init(_ path: String..., query: KeyValuePairs<String, String?> = [:]) {
         self.init(path: path, query: Self.given(query), isWhole: false)
     }
 
-    /// From the top of the server.
+    /// A link from the top of the server.
     package static func top(_ path: String..., query: KeyValuePairs<String, String?> = [:]) -> Link {
         Link(path: path, query: given(query), isWhole: true)
     }
@@ -22,14 +22,14 @@ package struct Link: Sendable, Equatable {
         query.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// An address as a client sent it; nil if it is not one of this server's.
+    /// An address that a client sent; nil if it does not belong to this server.
     package init?(sent text: String) {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let query = FormFields.read(parts.count == 2 ? Array(parts[1].utf8) : []) else { return nil }
         self.init(sent: parts[0], query: query)
     }
 
-    /// The address that a request has, or would have with another path; nil if that is not one of this server's.
+    /// The address of a request, or the address that it would have with another path; nil if that does not belong to this server.
     package init?(of request: Request, path: Substring? = nil) {
         self.init(sent: path ?? request.path[...], query: request.query)
     }
@@ -50,13 +50,13 @@ package struct Link: Sendable, Equatable {
         self.isWhole = isWhole
     }
 
-    /// The same with this parameter; without it, if the value is nil.
+    /// The link with this parameter set, or removed if the value is nil.
     package func with(_ name: String, _ value: String?) -> Link {
         let others = query.filter { $0.name != name }
         return Link(path: path, query: others + (value.map { [(name, $0)] } ?? []), isWhole: isWhole)
     }
 
-    /// The request for it that the client of another would send.
+    /// A GET request for this link, as the client of another request would send it.
     package func request(like other: Request) -> Request {
         Request(method: "GET", path: pathText, query: query, headers: other.headers, peer: other.peer)
     }

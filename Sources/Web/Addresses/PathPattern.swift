@@ -15,10 +15,10 @@ package struct PathPattern: Sendable, Hashable {
         }
     }
 
-    /// A pattern with fewer parameters is tried first.
+    /// The number of parameters. Patterns with fewer are tried first.
     var parameterCount: Int { parts.count { if case .parameter = $0 { true } else { false } } }
 
-    /// The values of its parameters; nil if the path is another. An empty part is no value.
+    /// The values of the parameters; nil if the path does not match. A parameter does not match an empty part.
     package func match(_ path: String) -> [String: String]? {
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         guard path.hasPrefix("/"), segments.count == parts.count else { return nil }

@@ -1,7 +1,7 @@
 /// A part of a path between two slashes, which may be any text.
 ///
-/// Browsers and proxies resolve `.` and `..`, even when they are percent-encoded, and merge empty parts. Such a text is
-/// therefore written with a tilde in front, and so is one that begins with a tilde.
+/// Browsers and proxies resolve `.` and `..`, even when they are percent-encoded, and merge empty parts. Such a text is therefore
+/// written with a leading tilde, and so is a text that itself begins with a tilde.
 enum PathSegment {
     static func write(_ text: String) -> String {
         let needsMark = text.hasPrefix("~") || text.allSatisfy { $0 == "." }

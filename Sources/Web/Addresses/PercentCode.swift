@@ -1,6 +1,6 @@
 import CarillonText
 
-/// Percent-encoding (RFC 3986), strict: what is not valid is refused, not repaired.
+/// Strict percent-encoding (RFC 3986): invalid text is rejected, not repaired.
 enum PercentCode {
     static func encode(_ text: String) -> String {
         text.utf8.reduce(into: "") { encoded, byte in

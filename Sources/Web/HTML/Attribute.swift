@@ -1,5 +1,4 @@
-/// An attribute of an element. Addresses are made from a `Link` only, and there is no attribute that contains a script or a
-/// style.
+/// An attribute of an element. Addresses can be made only from a `Link`, and no attribute can contain a script or a style.
 package struct Attribute: Sendable {
     /// The attributes whose value is only a text.
     package enum Name: String, Sendable, CaseIterable {
@@ -17,7 +16,7 @@ package struct Attribute: Sendable {
         case textAnchor = "text-anchor"
     }
 
-    /// Without a text, the attribute is its name alone.
+    /// If the text is nil, the attribute is only its name.
     struct Value { let text: String? }
 
     let name: String

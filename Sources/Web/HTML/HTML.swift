@@ -1,7 +1,7 @@
 /// A piece of HTML.
 ///
-/// Text gets in only through `init(_:)`, which escapes it, and elements, attributes and addresses only through types whose
-/// names are fixed here. So no text can become markup, whoever wrote it.
+/// Text enters only through `init(_:)`, which escapes it. Elements, attributes and addresses enter only through types with fixed
+/// names. So no text can become markup, whoever wrote it.
 package struct HTML: Sendable, Equatable {
     package let markup: String
 
@@ -24,7 +24,7 @@ package struct HTML: Sendable, Equatable {
 
     init(joining parts: [HTML]) { markup = parts.map(\.markup).joined() }
 
-    /// A script of this server, which runs when the document is read. There is no script within a page.
+    /// A script of this server, which runs once the document has been parsed. Pages have no inline scripts.
     package static func script(_ source: Link) -> HTML {
         HTML(markup: "<script src=\"\(escape(source.text))\" defer></script>")
     }
@@ -42,8 +42,8 @@ package struct HTML: Sendable, Equatable {
         }
     }
 
-    /// Escapes what means something in text or in an attribute. Characters that a reader cannot see, or that change the
-    /// direction of what follows, are replaced.
+    /// Escapes the characters that are special in text or attributes. Replaces invisible characters and those that change the
+    /// writing direction.
     static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { replacement(for: $0) != nil }) else { return text }
         return text.unicodeScalars.reduce(into: "") { escaped, scalar in

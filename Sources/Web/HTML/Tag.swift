@@ -1,4 +1,4 @@
-/// The elements that pages are made of. There is none whose content is not HTML, such as `script` and `style`.
+/// The elements that pages may contain. Elements whose content is not HTML, such as `script` and `style`, are not among them.
 package enum Tag: String, Sendable, CaseIterable {
     case a, article, aside, b, body, br, button, caption, code, dd, div, dl, dt, em, figcaption, figure, footer, form,
         h1, h2, h3

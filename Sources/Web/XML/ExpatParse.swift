@@ -1,8 +1,8 @@
 import CarillonCExpat
 
-/// One document in expat's hands. Its callbacks come while `init` and `next` run, on their thread.
+/// One document being parsed by expat. Its callbacks run during `init` and `next`, on their thread.
 final class ExpatParse {
-    /// Expat halts with so many events, and goes on when they are read.
+    /// Expat pauses at this many events, and resumes when they have been read.
     private static let most = 256
 
     private let parser: XML_Parser
@@ -90,7 +90,7 @@ final class ExpatParse {
         add(.end)
     }
 
-    /// Expat may call for more after it was told to halt.
+    /// Expat may report more events after it was told to stop.
     private func add(_ event: XMLReader.Event) {
         guard refusal == nil else { return }
         events.append((event, place))

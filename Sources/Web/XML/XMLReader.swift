@@ -1,8 +1,8 @@
 /// Reads the elements and texts of an untrusted document. Attributes and comments are skipped. A document type or a processing
 /// instruction is refused, so there are no entities to expand.
 ///
-/// Expat gets the document at once and halts when some events wait here: memory is bounded by the length of the document, however
-/// many elements it has.
+/// Expat gets the whole document at once and pauses when enough events are waiting: memory is bounded by the document's length,
+/// however many elements it has.
 package struct XMLReader: ~Copyable {
     package enum Event: Equatable, Sendable {
         case start(String)
@@ -15,7 +15,7 @@ package struct XMLReader: ~Copyable {
     package static let deepest = 256
     package static let longestName = 64
 
-    /// What clients call the encodings that expat knows by the names of XML only.
+    /// Names that clients use for encodings that expat knows only by their XML names.
     private static let otherNames = [
         "utf8": "UTF-8", "ascii": "US-ASCII", "latin1": "ISO-8859-1", "latin-1": "ISO-8859-1",
     ]
