@@ -1,5 +1,5 @@
-/// Apple's rules for pushes of one type. The library, the worker and the simulator use this table. `make docs` makes from it the members
-/// of `PushType`, the rows of `carillon.push_types()` in SQL, and the table in docs/enqueue.md.
+/// Apple's rules for pushes of one type. The library, the worker and the simulator use this table. `make docs` makes from it the
+/// members of `PushType`, the rows of `carillon.push_types()` in SQL, and the table in docs/enqueue.md.
 package struct PushTypeRules: Sendable {
     /// The value of `apns-push-type`.
     package let name: StaticString

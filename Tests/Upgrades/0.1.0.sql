@@ -1441,7 +1441,8 @@ BEGIN
 END
 $$;
 
--- Takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the dedupe_key.
+-- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the
+-- dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
@@ -1482,7 +1483,8 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
--- Records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker again.
+-- app_changed() records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker
+-- again.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -1504,12 +1506,10 @@ CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.app
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target carillon.apps;
-    refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        refusal := carillon.unknown_app(app_to_change.app);
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
     END IF;
     RETURN target;
 END
@@ -1544,7 +1544,7 @@ BEGIN
 END
 $$;
 
--- Only the owner of the schema can change where an app sends and which credential it uses.
+-- limit_app() changes limits only: only the owner of the schema can change where an app sends and which credential it uses.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
 ) RETURNS boolean
@@ -1579,14 +1579,14 @@ $$;
 -- functions/audit.sql
 -- Records what people change: functions and triggers write to audit in the same transaction as the change.
 
--- Without a name, keeps the one from SET carillon.actor, or else uses the login.
+-- Without a name, act_as() keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
         nullif(current_setting('carillon.actor', true), ''), session_user), true)
 $$;
 
--- A null is recorded too: a limit that was null before, for example.
+-- replaced() also records a null, for example of a limit that was null before.
 CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
@@ -1594,7 +1594,7 @@ LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS
     WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
 $$;
 
--- Leaves out details that are null. `changed` holds new and earlier values: see replaced().
+-- record_change() leaves out details that are null. `changed` holds new and earlier values: see replaced().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -1603,18 +1603,19 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
         jsonb_strip_nulls(details) || coalesce(changed, '{}'))
 $$;
 
--- For actions that programs also take, and take often: they are recorded only if act_as() or SET carillon.actor has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+-- record_of_actor() is for actions that programs also take, and take often: it records them only if act_as() or SET carillon.actor
+-- has named a person.
+CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.actor', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_actor.app_id), details,
             changed);
     END IF;
 END
 $$;
 
--- Leaves out columns that workers write and columns that are derived.
+-- app_record() leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
@@ -1652,7 +1653,7 @@ $$;
 CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
 EXECUTE FUNCTION carillon.app_recorded();
 
--- Never records the content of a credential, only which columns were replaced.
+-- certificate_recorded() never records the content of a credential, only which columns were replaced.
 CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -1721,10 +1722,7 @@ BEGIN
             SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
             WHERE a.id = ANY (apps)));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     app_id := apps[1];
     SELECT b.tokens, b.created_at INTO tokens, created_at
     FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
@@ -1799,7 +1797,7 @@ BEGIN
 END
 $$;
 
--- For a transaction that returns jobs of these messages to the queue. Never waits.
+-- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
 --
 -- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
 -- first 500 of a transaction count as being cancelled.
@@ -1833,7 +1831,7 @@ LANGUAGE sql IMMUTABLE AS $$
         job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
--- Keeps the caller's search_path: see own_path().
+-- record_cancelled() keeps the caller's search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -1864,7 +1862,7 @@ BEGIN
 END
 $$;
 
--- Reads inflight once for all the messages.
+-- remnants() reads inflight once for all the messages.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -1959,39 +1957,36 @@ END
 $$;
 
 -- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_parts(app integer, split bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.waiting_jobs(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_parts.app AND b.id = ANY (split)
+        WHERE b.app_id = waiting_jobs.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (split)
+        WHERE s.app_id = waiting_jobs.app AND s.broadcast_id = ANY (split)
         UNION ALL
         SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (split)
+        WHERE u.app_id = waiting_jobs.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
 
--- The ids may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and
--- split_messages.cancelled_at.
+-- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
+-- check cancelled and split_messages.cancelled_at.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
-    refusal carillon.refusal;
     target record;
     taken carillon.cancelled_job[];
     jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(cancel_messages.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(carillon.unknown_app(cancel_messages.app));
     END IF;
     FOR target IN
         SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
@@ -2006,10 +2001,10 @@ BEGIN
         UPDATE carillon.split_messages b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
         taken := carillon.remove_waiting(target.app_id,
-            target.whole || carillon.waiting_parts(target.app_id, target.split), target.whole);
+            target.whole || carillon.waiting_jobs(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+        PERFORM carillon.record_of_actor('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
             'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;
@@ -2017,7 +2012,7 @@ BEGIN
 END
 $$;
 
--- Plain SQL, so that the planner inlines it and error messages do not mention it.
+-- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
 CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
@@ -2044,7 +2039,8 @@ $$;
 -- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
 -- see unknown_channels.
 
--- Finds a channel by its reference or id, in the named app or in any app. Returns a refusal instead of raising it.
+-- find_channel() finds a channel by its reference or id, in the named app or in any app. It returns a refusal instead of raising
+-- it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -2070,14 +2066,15 @@ BEGIN
         refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
             'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
-        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL,
+            'Pass the argument app.');
     ELSE
         known := matches[1];
     END IF;
 END
 $$;
 
--- Does nothing for a channel that exists or was already requested.
+-- request_channel() does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
@@ -2113,18 +2110,13 @@ BEGIN
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
         created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
-        PERFORM carillon.record_of_person('request channel', target.id,
+        PERFORM carillon.record_of_actor('request channel', target.id,
             jsonb_build_object('reference', reference, 'policy', policy), carillon.replaced(
                 jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
                 CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
@@ -2159,21 +2151,16 @@ BEGIN
         refusal := carillon.refusal('channel_id', 'a channel and a reference that are not recorded yet',
             quote_literal(channel_id) || ' and ' || quote_literal(reference), NULL, '23505');
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
-    PERFORM carillon.record_of_person('record channel', target,
+    PERFORM carillon.record_of_actor('record channel', target,
         jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
     DELETE FROM carillon.unknown_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
 END
 $$;
 
--- Each poll must see what was committed before it, which requires the isolation level READ COMMITTED.
+-- Each poll of channel() must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -2183,10 +2170,7 @@ DECLARE
 BEGIN
     LOOP
         answer := carillon.find_channel(app, reference);
-        IF (answer.refusal).message IS NOT NULL THEN
-            RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
-                COLUMN = (answer.refusal).argument, HINT = coalesce((answer.refusal).hint, 'Pass the argument app.');
-        END IF;
+        PERFORM carillon.refuse(answer.refusal);
         CASE (answer.known).state
             WHEN 'ready' THEN RETURN (answer.known).channel_id;
             WHEN 'failed', 'missing' THEN
@@ -2214,17 +2198,14 @@ BEGIN
 END
 $$;
 
--- A channel that Apple never created is removed at once.
+-- remove_channel() removes at once a channel that Apple never created.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     answer record := carillon.find_channel(coalesce(app, ''), channel);
 BEGIN
-    IF (answer.refusal).message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
-            COLUMN = (answer.refusal).argument, HINT = (answer.refusal).hint;
-    END IF;
+    PERFORM carillon.refuse(answer.refusal);
     DELETE FROM carillon.channels c
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
         AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
@@ -2232,7 +2213,7 @@ BEGIN
         -- A request in progress ends first.
         next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
-    PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
+    PERFORM carillon.record_of_actor('remove channel', (answer.known).app_id,
         jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
             'policy', (answer.known).policy, 'state_before', (answer.known).state));
 END
@@ -2251,7 +2232,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
 
--- Returns false if another worker has taken the request over; that worker requests another channel.
+-- channel_made() returns false if another worker has taken the request over; that worker requests another channel.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -2295,8 +2276,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE c.app_id = app AND c.reference = channel_gone.reference AND c.attempts = attempt AND c.state = 'removing'
 $$;
 
--- Marks them as missing without waiting for the next comparison. Skips rows that another session has locked, which the comparison
--- then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
+-- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
+-- which the comparison then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -2347,7 +2328,7 @@ $$;
 --
 -- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
-CREATE OR REPLACE FUNCTION carillon.has_parts(m carillon.message_arguments) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.has_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
@@ -2485,9 +2466,9 @@ BEGIN
 END
 $$;
 
--- Returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the members of aps that
--- few messages have.
-CREATE OR REPLACE FUNCTION carillon.check_parts(
+-- check_fields() returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the
+-- members of aps that few messages have.
+CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -2551,7 +2532,7 @@ DECLARE
     limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
     wrong record;
 BEGIN
-    IF m.payload IS NOT NULL OR carillon.has_parts(m) THEN
+    IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
         refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN
@@ -2612,7 +2593,7 @@ $$;
 -- functions/dashboard.sql
 -- Functions for dashboards.
 
--- VOLATILE, because EXPLAIN is refused in other functions.
+-- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -2623,8 +2604,8 @@ BEGIN
 END
 $$;
 
--- Counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only the requested
--- apps. The settings force the order of the index, whatever the planner expects of the limit.
+-- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
+-- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -2639,14 +2620,14 @@ BEGIN
 END
 $$;
 
--- Reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
+-- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
         SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
 $$;
 
--- Reads along the index by time.
+-- next_due() reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
     most integer DEFAULT 100, depth integer DEFAULT 5000
@@ -2662,8 +2643,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY s.run_at, s.id LIMIT most
 $$;
 
--- With more than 10 apps, the limit for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is refused in other
--- functions.
+-- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
+-- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -2706,7 +2687,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
 $$;
 
--- Looks at the 5,000 tokens that expire last, which are usually the newest.
+-- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
@@ -2727,7 +2708,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 
--- Payloads contain personal data, so no role may call it. GRANT EXECUTE lets the login of a dashboard show them.
+-- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
     state text, push_type text, topic text, token text, payload text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -2749,7 +2730,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
         UNION ALL
         (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
-        FROM target t CROSS JOIN LATERAL carillon.failed_parts(t.id, message_contents.id, 1000) p
+        FROM target t CROSS JOIN LATERAL carillon.failed_jobs(t.id, message_contents.id, 1000) p
         JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
         ORDER BY f.failed_at DESC LIMIT 1)
     )
@@ -2761,7 +2742,7 @@ $$;
 
 
 -- functions/dedupe.sql
--- True if every push was cancelled or expired and every attempt was answered.
+-- ended_unsent() is true if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
@@ -2844,7 +2825,7 @@ BEGIN
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
-            checked := carillon.check_parts(m, alert, sound);
+            checked := carillon.check_fields(m, alert, sound);
             alert := checked.alert;
             sound := checked.sound;
             more := checked.more;
@@ -2878,7 +2859,7 @@ BEGIN
                 m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
                 m.aps ->> 'sound') = 0;
         END IF;
-    ELSIF carillon.has_parts(m) THEN
+    ELSIF carillon.has_fields(m) THEN
         made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
@@ -2945,9 +2926,9 @@ $$;
 -- functions/end_messages.sql
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- Triggers that users have added to our tables may rely on the search_path of the session. Only functions for workers call this,
--- just before they write. Functions that run as their owner keep a pinned search_path: an app owns their session, and could choose
--- what unqualified names mean.
+-- own_path() is for triggers that users have added to our tables: they may rely on the search_path of the session. Only functions
+-- for workers call this, just before they write. Functions that run as their owner keep a pinned search_path: an app owns their
+-- session, and could choose what unqualified names mean.
 --
 -- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
 -- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
@@ -2959,7 +2940,7 @@ BEGIN
 END
 $$;
 
--- It has no SET clause, so that PostgreSQL inlines it.
+-- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
     remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
@@ -3022,7 +3003,8 @@ BEGIN
 END
 $$;
 
--- Adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no search_path.
+-- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no
+-- search_path.
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3168,16 +3150,16 @@ $make$;
 -- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
 -- never blocks others.
 
--- Connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits (55P03, 57014, 25P03, 25P04),
--- a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would recur.
--- PostgresError.isTransient has the same list.
+-- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
+-- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
+-- recur. PostgresError.isTransient has the same list.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 
--- Writes the results of the job if possible. Each push without another record becomes a failure with the given reason and APNs'
--- status; if PostgreSQL refuses the reference, the failure has none.
+-- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
+-- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
@@ -3264,7 +3246,7 @@ BEGIN
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
     FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
     IF cardinality(held) > 1 THEN
@@ -3318,7 +3300,8 @@ EXCEPTION
 END
 $$;
 
--- Its tokens cannot be read, so one failure represents all of them. Its content is not kept, because it can never be sent.
+-- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
+-- never be sent.
 CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -3352,7 +3335,7 @@ $$;
 
 
 -- functions/find_cancelled.sql
--- Locks in order of id, and never waits.
+-- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -3367,9 +3350,10 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- Messages whose cancel is still running are returned as `unsure`. Callers pass each message with its broadcast. A cancel that
--- finds a row of split_messages locked here waits until the jobs have returned; for messages of one job, hold_off_cancels() does
--- the same. A caller with `requeues` false puts all jobs into scheduled and leaves that check to promote().
+-- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
+-- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled
+-- and leaves that check to promote().
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
 -- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
@@ -3441,8 +3425,8 @@ $$;
 -- functions/find_messages.sql
 -- Finds messages and jobs through indexes, without reading the whole queue.
 
--- A loose index scan of the primary key. ROWS is low, so that the planner looks the results up one by one in large tables instead
--- of scanning a whole index.
+-- filled_lanes() is a loose index scan of the primary key. Its ROWS is low, so that the planner looks the results up one by one in
+-- large tables instead of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -3456,7 +3440,7 @@ LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
 
--- A loose index scan, as in filled_lanes().
+-- waiting_apps() is a loose index scan too.
 CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -3522,8 +3506,8 @@ LANGUAGE sql STABLE AS $$
     WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
 
--- See end_unrecorded(). Callers evaluate this once for each message, not for each of possibly a million failures; MATERIALIZED
--- prevents the planner from changing that.
+-- has_only_failures() finds what end_unrecorded() wrote. Callers evaluate it once for each message, not for each of possibly a
+-- million failures; MATERIALIZED prevents the planner from changing that.
 CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
@@ -3531,8 +3515,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
 $$;
 
--- The queue is read only for a reference. In plpgsql, because that caches plans: PostgreSQL plans an SQL function each time it
--- runs.
+-- find_messages() reads the queue only for a reference. It is in plpgsql, because that caches plans: PostgreSQL plans an SQL
+-- function each time it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -3575,40 +3559,40 @@ BEGIN
 END
 $$;
 
--- Its own id and, if it was split, the ids of its jobs with failures. At most `most` of each, because a message may have ten
--- thousand jobs.
-CREATE OR REPLACE FUNCTION carillon.failed_parts(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+-- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `most` of each,
+-- because a message may have ten thousand jobs.
+CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT failed_parts.id
+    SELECT failed_jobs.id
     UNION
     (SELECT r.message_id FROM carillon.results r
-    WHERE r.broadcast_id = failed_parts.id AND r.app_id = failed_parts.app_id AND r.failed > 0 LIMIT most)
+    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT most)
     UNION
     (SELECT u.message_id FROM carillon.unfinished u
-    WHERE u.broadcast_id = failed_parts.id AND u.app_id = failed_parts.app_id AND u.failed > 0 LIMIT most)
+    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT most)
     UNION
     -- Failures that are the only record of a job: see end_unrecorded().
     SELECT few.message_id FROM (
         SELECT f.message_id FROM carillon.failures f
-        WHERE f.broadcast_id = failed_parts.id AND f.app_id = failed_parts.app_id LIMIT most) few
+        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT most) few
 $$;
 
--- Covers all jobs of a split message, given the id of any job or retry.
-CREATE OR REPLACE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+-- message_jobs() covers all jobs of a split message, given the id of any job or retry.
+CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
         SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
-        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        FROM carillon.messages_of(ARRAY[message_jobs.id]) m
         UNION
-        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_jobs.id
         UNION
         SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
-        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_jobs.id
         UNION
-        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_jobs.id
         UNION
-        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
-    ), part AS (
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_jobs.id
+    ), job AS (
         SELECT w.app_id, w.id FROM whole w
         UNION
         SELECT r.app_id, r.message_id FROM whole w
@@ -3620,15 +3604,15 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT f.app_id, f.message_id FROM whole w
         JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
     )
-    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
-    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+    SELECT j.app_id, j.id FROM job j CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR j.app_id = ANY (o.mine)
 $$;
 
 
 -- functions/isolation.sql
 -- Isolates apps from each other by giving each its own role.
 
--- Never waits long, because its lock blocks other sessions.
+-- enforce_isolation() never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -3689,10 +3673,7 @@ BEGIN
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -3709,7 +3690,7 @@ BEGIN
 END
 $$;
 
--- The role may have been dropped already. Row security is disabled when the last isolated role is removed.
+-- The role of unisolate_app() may have been dropped already. Row security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -3731,10 +3712,7 @@ BEGIN
                     FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
         END IF;
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
         WHERE o.rolname = unisolate_app.role)
@@ -3751,8 +3729,8 @@ $$;
 -- functions/job.sql
 -- The type carillon.job: a row of a queue, or of a claim.
 
--- A field that is added to the type later is null in jobs stored by older versions. This function and the next have no SET clause,
--- so that PostgreSQL inlines them.
+-- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
+-- clause, so that PostgreSQL inlines them.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -3763,7 +3741,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 
--- A new reason replaces the status as well.
+CREATE OR REPLACE FUNCTION carillon.job_of(waiting carillon.scheduled) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
+        payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
+        expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
+        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt, claims => waiting.claims,
+        origin => waiting.origin, broadcast_id => waiting.broadcast_id, created_at => waiting.created_at,
+        last_status => waiting.last_status, last_reason => waiting.last_reason)
+$$;
+
+-- In changed(), a new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
@@ -3799,7 +3787,7 @@ BEGIN
 END
 $$;
 
--- Upper and lower case are the same token; null counts as the empty token.
+-- count_tokens() takes upper and lower case for the same token; null counts as the empty token.
 CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
@@ -3836,8 +3824,8 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
 $$;
 
--- The pattern matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will be refused,
--- and the replacement would take seconds.
+-- The pattern of compact() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will
+-- be refused, and the replacement would take seconds.
 CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
@@ -3860,7 +3848,7 @@ $$;
 -- functions/maintain.sql
 -- Maintenance, which workers run every hour.
 
--- Skips locked rows. `more` tells whether rows are left.
+-- delete_old() skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -3930,8 +3918,9 @@ BEGIN
 END
 $$;
 
--- Returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. Does nothing while
--- another session runs the same step. Runs as its owner, because only the owner of a table can create or drop its partitions.
+-- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
+-- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
+-- its partitions.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -3977,7 +3966,7 @@ BEGIN
 END
 $$;
 
--- Commits after each part of a step, and warns about steps that failed.
+-- maintain() commits after each part of a step, and warns about steps that failed.
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3997,7 +3986,7 @@ BEGIN
 END
 $$;
 
--- Exact up to 1,000, and the planner's estimate beyond.
+-- default_partition_rows() is exact up to 1,000, and the planner's estimate beyond.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -4018,7 +4007,7 @@ $$;
 -- functions/message_of_json.sql
 -- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- Needed because jsonb_populate_record() converts any value to text.
+-- is_fit() is needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
@@ -4033,7 +4022,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     END
 $$;
 
--- Needed because PostgreSQL's own error does not name the member.
+-- unfit_member() is needed because PostgreSQL's own error does not name the member.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -4228,8 +4217,8 @@ $$;
 -- functions/message_status.sql
 -- The state of a message: one row, however many jobs it has.
 
--- Finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of their own that
--- no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
+-- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
+-- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -4266,7 +4255,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- Adds up its jobs in results and unfinished, and failures that are the only record of a job: see end_unrecorded().
+-- ended_counts() adds up the jobs of a message in results and unfinished, and failures that are the only record of a job: see
+-- end_unrecorded().
 CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -4355,8 +4345,8 @@ BEGIN
 END
 $$;
 
--- Taken from a push that waits for another attempt; else from a failure; else from a push that expired or was cancelled after an
--- attempt.
+-- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
+-- cancelled after an attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4374,7 +4364,7 @@ BEGIN
 END
 $$;
 
--- Looks at `depth` failures, or at all if it is null.
+-- may_have_arrived() looks at `depth` failures, or at all if it is null.
 CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4383,13 +4373,13 @@ BEGIN
             WHERE u.app_id = message.app_id AND u.message_id = ANY (ended.ids || open.ids))
         OR EXISTS (SELECT FROM (
             SELECT f.status, f.reason FROM carillon.failures f
-            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) f
-            WHERE carillon.can_requeue(f.status, f.reason, true, true)
-                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
+            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) seen
+            WHERE carillon.can_requeue(seen.status, seen.reason, true, true)
+                AND NOT carillon.can_requeue(seen.status, seen.reason, false, false)));
 END
 $$;
 
--- Covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -4462,9 +4452,9 @@ BEGIN
 END
 $$;
 
--- An id is found through indexes; a reference requires reading the queue. Returns no row if there is no such message, or if its
--- partition was dropped after the retention. A reference that several messages share returns a row for each; so does an id that
--- several apps have, limited to the named app or to the apps that the caller may use.
+-- message_status() finds an id through indexes; a reference requires reading the queue. It returns no row if there is no such
+-- message, or if its partition was dropped after the retention. A reference that several messages share returns a row for each; so
+-- does an id that several apps have, limited to the named app or to the apps that the caller may use.
 --
 -- A retry that is due is found by reading the queue of its app, or the newest `depth` rows of each lane. If it is not among them,
 -- only its last answer is unknown.
@@ -4488,10 +4478,7 @@ BEGIN
     ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(message_status.app);
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     FOR message IN
         SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
@@ -4512,8 +4499,8 @@ $$;
 
 
 -- functions/open_breakers.sql
--- Opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because of their topic.
--- Most likely its environment or topic is wrong, and all other pushes would fail too.
+-- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
+-- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
 --
 -- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
 -- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
@@ -4570,8 +4557,8 @@ $$;
 
 
 -- functions/order_updates.sql
--- Runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of its job, or the
--- job's origin if the job is a part or a retry.
+-- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
+-- its job, or the job's origin if the job is a part or a retry.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -4590,9 +4577,9 @@ BEGIN
 END
 $$;
 
--- Returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or was sent; -1 if
--- it is delayed. A push keeps its timestamp in all attempts. Returns null instead of an array if another worker has taken over the
--- claim.
+-- order_updates() returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or
+-- was sent; -1 if it is delayed. A push keeps its timestamp in all attempts. The function returns null instead of an array if
+-- another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
@@ -4698,16 +4685,15 @@ $$;
 
 
 -- functions/pace_devices.sql
--- Returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded because a newer
--- push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded. Returns null
--- instead of an array if another worker has taken over the claim.
+-- pace_devices() returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded
+-- because a newer push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded.
+-- Returns null instead of an array if another worker has taken over the claim.
 --
 -- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
 -- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
 -- pushes that are sent twice because their outcome is unknown.
 --
--- All workers lock tokens in order. Rows of scheduled that others have locked are skipped: their pushes are paced when they arrive.
--- later, and are paced then.
+-- All workers lock tokens in order. Rows of scheduled that others have locked are skipped; their pushes are paced when they arrive.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
 ) RETURNS bigint[]
@@ -4732,7 +4718,7 @@ DECLARE
     slot_at timestamptz;
     push record;
     waiting record;
-    found_job record;
+    found_job carillon.scheduled;
     other bigint;
     source integer;
     leaving record;
@@ -4787,16 +4773,9 @@ BEGIN
                     LIMIT 1 FOR UPDATE SKIP LOCKED;
                     IF FOUND AND waiting.message < push.message THEN
                         DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || carillon.job(id => found_job.id, lane => found_job.lane, tokens => ARRAY(
-                                SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
-                                ORDER BY u.place), payload => found_job.payload, payloads => found_job.payloads,
-                            push_type => found_job.push_type, priority => found_job.priority,
-                            expires_at => found_job.expires_at, collapse_id => found_job.collapse_id,
-                            topic => found_job.topic, reference => found_job.reference,
-                            on_unknown => found_job.on_unknown, attempt => found_job.attempt,
-                            claims => found_job.claims, origin => found_job.origin,
-                            broadcast_id => found_job.broadcast_id, created_at => found_job.created_at,
-                            last_status => found_job.last_status, last_reason => found_job.last_reason);
+                        pulled := pulled || carillon.changed(carillon.job_of(found_job), tokens => ARRAY(
+                            SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
+                            ORDER BY u.place));
                         pulled_until := pulled_until || found_job.run_at;
                         source := cardinality(pulled);
                     ELSIF FOUND THEN
@@ -4846,7 +4825,7 @@ $$;
 -- functions/partitions.sql
 -- The daily partitions of results, failures and failed_messages.
 
--- The default partition has no bounds.
+-- partitions() returns no bounds for the default partition.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
@@ -4856,9 +4835,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
 
--- The table gets the constraints, indexes and columns that users have added to the parent. Attaching it later takes a weaker lock
--- on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so inserts need not start a
--- vacuum.
+-- The table that make_table() makes gets the constraints, indexes and columns that users have added to the parent. Attaching it
+-- later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so
+-- inserts need not start a vacuum.
 CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -4974,8 +4953,8 @@ BEGIN
 END
 $$;
 
--- Returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a later call. For its
--- locks see make_partitions().
+-- drop_partition() returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a
+-- later call. For its locks see make_partitions().
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -5012,8 +4991,8 @@ $$;
 -- functions/promote.sql
 -- Moves jobs that are due from scheduled to messages.
 
--- Updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL refuses the
--- update or the table is locked.
+-- put_off() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
+-- refuses the update or the table is locked.
 CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -5036,14 +5015,10 @@ BEGIN
     FOR ready IN
         WITH taken AS (
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
+            RETURNING s.app_id, s.lane, s.id, carillon.job_of(s) AS job,
+                CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
-        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(carillon.job(id => t.id, lane => t.lane, tokens => t.tokens,
-                payload => t.payload, payloads => t.payloads, push_type => t.push_type, priority => t.priority,
-                expires_at => t.expires_at, collapse_id => t.collapse_id, topic => t.topic, reference => t.reference,
-                on_unknown => t.on_unknown, attempt => t.attempt, claims => t.claims, origin => t.origin,
-                broadcast_id => t.broadcast_id, created_at => t.created_at, last_status => t.last_status,
-                last_reason => t.last_reason) ORDER BY t.id) AS jobs,
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(t.job ORDER BY t.id) AS jobs,
             array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
@@ -5061,9 +5036,9 @@ BEGIN
 END
 $$;
 
--- Starts after a position in the order of time and id, because dead index entries before it remain as long as any transaction is
--- open. Returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it holds the position
--- where the next call may start.
+-- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
+-- transaction is open. It returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it
+-- holds the position where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
@@ -5152,9 +5127,9 @@ $$;
 
 
 -- functions/provider_token.sql
--- If it returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker was faster,
--- its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty
--- minutes or before rests_until. A token from the future was minted before the clock was set back.
+-- If provider_token() returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker
+-- was faster, its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never
+-- within twenty minutes or before rests_until. A token from the future was minted before the clock was set back.
 --
 -- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one.
 CREATE OR REPLACE FUNCTION carillon.provider_token(
@@ -5203,8 +5178,8 @@ $$;
 
 
 -- functions/push_types.sql
--- The table that all checks use. PushTypeRules.swift has the same rows, and a test compares them. The last row is for pushes to
--- channels: they are separate requests, with the push type liveactivity.
+-- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
+-- to channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
@@ -5264,8 +5239,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE 'device' END
 $$;
 
--- APNs would refuse each of them. A token that is not registered may be of any kind. Each token is one lookup by primary key,
--- whichever values the plan was made for.
+-- check_kinds() finds tokens that APNs would refuse. A token that is not registered may be of any kind. Each token is one lookup by
+-- primary key, whichever values the plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -5315,35 +5290,42 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 
 -- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
--- was written before the clock was set back, and is ignored.
+-- was written before the clock was set back, and is ignored. The function has no SET clause, so that the planner inlines it.
+CREATE OR REPLACE FUNCTION carillon.died_at(report carillon.feedback) RETURNS timestamptz
+LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN report.seen_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() AND (
+            report.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(report.app_id, report.seen_at))
+        THEN least(report.unregistered_at, report.seen_at) END
+$$;
+
+-- dead_tokens() returns a token as often as it was reported dead.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM (
-        SELECT * FROM carillon.feedback w WHERE w.app_id = dead_tokens.app AND w.handled_at IS NULL
+    SELECT report.token, report.died_at FROM (
+        SELECT unhandled.token, carillon.died_at(unhandled) FROM carillon.feedback unhandled
+        WHERE unhandled.app_id = dead_tokens.app AND unhandled.handled_at IS NULL
         UNION ALL
-        SELECT * FROM carillon.feedback h
-        WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
-    ) f
-    WHERE f.seen_at <= clock_timestamp()
-        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
+        SELECT handled.token, carillon.died_at(handled) FROM carillon.feedback handled
+        WHERE handled.app_id = dead_tokens.app AND handled.handled_at IS NOT NULL AND handled.id >= dead_tokens.missed_from
+    ) report WHERE report.died_at IS NOT NULL
 $$;
 
--- Pass null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another session runs a
--- batch, perhaps in a long transaction.
+-- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
+-- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
-    OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
+    app text DEFAULT NULL, place bigint[] DEFAULT NULL, most integer DEFAULT 1000,
+    OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
-    at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
-    at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
+    at_table bigint := coalesce(place[1], 0);
+    at_app bigint := coalesce(place[2], -2147483648);
+    at_id bigint := coalesce(place[3], 0);
+    last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
     target integer;
@@ -5354,11 +5336,6 @@ DECLARE
     candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
-    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reap_batch.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     handled := 0;
     deleted := 0;
     faults := '{}';
@@ -5389,11 +5366,11 @@ BEGIN
             at_table := watched.id;
         END IF;
         SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
-        next := format('%s %s %s', at_table, at_app, at_id);
+        next := ARRAY[at_table, at_app, at_id];
         RETURN;
     END IF;
     -- Tables that fail after this point wait for the next pass.
-    at_table := 2147483647;
+    at_table := last_id;
 
     IF only_app IS NOT NULL THEN
         target := only_app;
@@ -5402,25 +5379,24 @@ BEGIN
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
     -- BadDeviceToken waits until all workers have written their counts of that time.
-    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.is_dead), array_agg(f.token) FILTER (WHERE f.is_dead),
-        array_agg(f.at) FILTER (WHERE f.is_dead)
+    SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
     INTO ids, at_id, dead_ids, gone, gone_at
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
-        FROM carillon.feedback f
+        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
-        ORDER BY f.id LIMIT most) f;
+        ORDER BY f.id LIMIT most) report;
     IF ids IS NULL THEN
         -- Some feedback may have to wait.
         IF target IS NULL OR only_app IS NOT NULL THEN
             state := 'over';
         END IF;
-        next := format('%s %s %s', at_table, target, 9223372036854775807);
+        next := ARRAY[at_table, target, last_id];
         RETURN;
     END IF;
-    next := format('%s %s %s', at_table, target, at_id);
+    next := ARRAY[at_table, target, at_id];
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
@@ -5474,16 +5450,11 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    refusal carillon.refusal;
     step record;
-    place text;
+    place bigint[];
     total bigint := 0;
 BEGIN
-    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
-        refusal := carillon.unknown_app(reap.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.app_id(reap.app) WHERE reap.app IS NOT NULL;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
@@ -5498,15 +5469,9 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    refusal carillon.refusal;
     step record;
-    place text;
+    place bigint[];
 BEGIN
-    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
         COMMIT;
@@ -5519,22 +5484,16 @@ BEGIN
 END
 $$;
 
--- Changes and locks nothing.
+-- reapable() changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
     watched carillon.watched_tables;
 BEGIN
-    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reapable.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP
@@ -5566,7 +5525,8 @@ $$;
 -- functions/reap_watched.sql
 -- The feedback pass in watched tables.
 
--- The setting of the role in this database, or else of the role, or else of the database. The table's schema comes last.
+-- path_of() returns the setting of the role in this database, or else of the role, or else of the database. The table's schema
+-- comes last.
 CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -5692,8 +5652,8 @@ BEGIN
 END
 $$;
 
--- Undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their search_path
--- may be in effect.
+-- run_watched() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their
+-- search_path may be in effect.
 CREATE OR REPLACE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -5729,7 +5689,7 @@ END
 $$;
 
 -- If the table's own constraints or triggers refuse to delete a row, the row stays and `fault` says why; any other problem raises
--- an error. Never waits long for a lock, because a deadlock could abort a transaction of the application.
+-- an error. reap_watched() never waits long for a lock, because a deadlock could abort a transaction of the application.
 CREATE OR REPLACE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -5755,7 +5715,8 @@ EXCEPTION
 END
 $$;
 
--- Returns the first row still missed, or null if there is none. If it is the same as before, the row cannot be applied yet.
+-- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
+-- be applied yet.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -5767,13 +5728,12 @@ DECLARE
     last bigint;
     rows bigint;
 BEGIN
-    SELECT array_agg(f.token) FILTER (WHERE f.is_dead), array_agg(f.at) FILTER (WHERE f.is_dead), max(f.id), count(*)
+    SELECT array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL), max(report.id), count(*)
     INTO gone, gone_at, last, rows
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
-        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
-        ORDER BY f.id LIMIT most) f;
+        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT most) report;
     missed_from := CASE WHEN rows = most THEN last + 1 END;
     deleted := 0;
     IF gone IS NOT NULL THEN
@@ -5792,7 +5752,7 @@ $$;
 -- functions/refusal.sql
 -- Errors for arguments.
 
--- Escapes control characters, so that the message stays on one line.
+-- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -5813,7 +5773,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -5834,17 +5794,14 @@ LANGUAGE sql STABLE AS $$
         'There is no app yet. Add one with: carillon app add'), '42704')
 $$;
 
--- For callers that refuse no other argument.
+-- app_id() is for callers that refuse no other argument at the same time.
 CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-    refusal carillon.refusal;
 BEGIN
     IF id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(carillon.unknown_app(app));
     END IF;
     RETURN id;
 END
@@ -5896,7 +5853,7 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
--- Without statistics on the number of tokens, a join would compare every token with every other.
+-- kept_payloads() uses no join: without statistics on the number of tokens, it would compare every token with every other.
 CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(k.latest ORDER BY k.place) FROM (
@@ -5928,7 +5885,7 @@ LANGUAGE sql STABLE AS $$
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
 
--- A loose index scan.
+-- failed_apps() is a loose index scan.
 CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE failed AS (
@@ -5940,8 +5897,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id FROM failed f
 $$;
 
--- Filters by reason and messages, either of which may be null. If each token has its own payload, includes only tokens whose
--- payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every other.
+-- requeueable() filters by reason and messages, either of which may be null. If each token has its own payload, it includes only
+-- tokens whose payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every
+-- other.
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
@@ -5961,8 +5919,8 @@ LANGUAGE sql STABLE AS $$
     )
     SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
     UNION ALL
-    SELECT w.message_id, w.token, w.tableoid, w.ctid FROM (
-        SELECT b.*, bool_or(b.tableoid IS NULL) OVER (PARTITION BY b.message_id, b.key) AS is_kept FROM (
+    SELECT matched.message_id, matched.token, matched.tableoid, matched.ctid FROM (
+        SELECT item.*, bool_or(item.tableoid IS NULL) OVER (PARTITION BY item.message_id, item.key) AS is_kept FROM (
             SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
             WHERE NOT f.has_content
             UNION ALL
@@ -5971,8 +5929,8 @@ LANGUAGE sql STABLE AS $$
             WHERE m.app_id = requeueable.app
                 AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
                 AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
-        ) AS b
-    ) AS w WHERE w.is_kept AND w.tableoid IS NOT NULL
+        ) AS item
+    ) AS matched WHERE matched.is_kept AND matched.tableoid IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.requeue_some(
@@ -6010,9 +5968,9 @@ BEGIN
 END
 $$;
 
--- Leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues pushes that Apple
--- accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted, because no answer was
--- recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
+-- requeue_failures() leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues
+-- pushes that Apple accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted,
+-- because no answer was recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
 CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -6070,13 +6028,10 @@ BEGIN
                 include_delivered) AS r
             WHERE chosen IS NULL OR a.app_id = ANY (chosen));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     horizon := coalesce(now() - since, '-infinity');
     FOR target IN
-        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_parts(requeue_failures.message_id) p
+        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p
         WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
         UNION ALL
         SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL
@@ -6222,7 +6177,7 @@ BEGIN
 END
 $$;
 
--- Results and apns-ids remain those of the message.
+-- renumber() keeps results and apns-ids those of the message.
 CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -6238,8 +6193,8 @@ BEGIN
 END
 $$;
 
--- No two jobs have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are not
--- returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
+-- No two jobs of place() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are
+-- not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
 -- trigger.
 CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -6247,11 +6202,10 @@ DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
     placed bigint[] := '{}';
     refused carillon.job[];
-    path text;
 BEGIN
     BEGIN
-        -- Same effect as own_path(), but without its two calls on the hot path.
-        path := set_config('search_path', NULL, true);
+        -- Does what own_path() does, in half the time: this is the hot path.
+        PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
@@ -6279,19 +6233,19 @@ BEGIN
             )
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         END IF;
-        path := pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
-            RAISE;
-        END IF;
-        IF half = 0 THEN
-            PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
-            RETURN ARRAY[jobs[1].id];
-        END IF;
-        -- One of the jobs is at fault; halving the list finds it.
-        RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
-            || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            IF half = 0 THEN
+                PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+                RETURN ARRAY[jobs[1].id];
+            END IF;
+            -- One of the jobs is at fault; halving the list finds it.
+            RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
+                || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
     IF is_new AND cardinality(placed) < cardinality(jobs) THEN
         refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
@@ -6306,8 +6260,8 @@ BEGIN
 END
 $$;
 
--- No two jobs have the same id. A job whose id is in use gets a new one. Pins no search_path, because that would slow each call:
--- see own_path().
+-- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
+-- would slow each call: see own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -6327,7 +6281,7 @@ BEGIN
 END
 $$;
 
--- If PostgreSQL refuses to record the jobs as cancelled, they fail.
+-- If PostgreSQL refuses to record the jobs of end_cancelled() as cancelled, they fail.
 CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6344,7 +6298,7 @@ EXCEPTION
 END
 $$;
 
--- No two jobs have the same id.
+-- No two jobs of return_uncancelled() have the same id.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6374,14 +6328,15 @@ $$;
 -- functions/search.sql
 -- Searches for interactive use.
 
--- `depth`, reduced so that a search of all apps stays fast enough for interactive use.
+-- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
 $$;
 
--- History has an index. The queue may have millions of rows, so only the newest rows of each app (in messages, of each lane) are
--- read. The settings force the order of the indexes: otherwise the planner might sort all rows of an app.
+-- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
+-- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
+-- sort all rows of an app.
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -6415,8 +6370,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY found.id DESC, a.name LIMIT 50
 $$;
 
--- The registration is found through an index. In failures, feedback and the queue, the newest rows of each app are read, as in
--- search_reference.
+-- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
+-- read, as in search_reference.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
 RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
@@ -6464,21 +6419,22 @@ $$;
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- 'before': no other worker can have had the claim, so an earlier settlement, whose answer was lost, has settled it. 'lost':
--- another worker has taken it over.
-CREATE OR REPLACE FUNCTION carillon.unsettled(
+-- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
+-- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
+-- over.
+CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
         OR EXISTS (
             SELECT FROM carillon.inflight f
-            WHERE f.app_id = unsettled.app AND f.id = claim AND f.worker_id = unsettled.worker
+            WHERE f.app_id = why_unsettled.app AND f.id = claim AND f.worker_id = why_unsettled.worker
                 AND f.claimed_at = claimed AND f.settlements > settlement_number)
         THEN 'before' ELSE 'lost' END
 $$;
 
--- As reported by the worker, or else from the jobs of the claim.
+-- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
 CREATE OR REPLACE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -6505,7 +6461,7 @@ $$;
 
 -- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
 -- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
--- both return unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
+-- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
 -- undo a claim and give its id to another.
 --
 -- Each group of arrays is a table whose columns have the same length; a column of default values may be empty. A job that returns
@@ -6515,8 +6471,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
-    part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
-    part_failed integer[], part_expired integer[], part_attempts smallint[],
+    partial bigint[], partial_reference text[], partial_broadcast bigint[], partial_returned integer[], partial_sent integer[],
+    partial_failed integer[], partial_expired integer[], partial_attempts smallint[],
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
     dead text[], dead_since timestamptz[], dead_reason text[],
@@ -6527,18 +6483,28 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     unanswered bigint[] DEFAULT '{}',  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- For pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
-    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}',
+    partial_status smallint[] DEFAULT '{}', partial_reason text[] DEFAULT '{}',
     -- apns-unique-ids, if they are kept: of failed pushes, and of sent tokens with their messages.
     failed_unique_id uuid[] DEFAULT '{}',
     identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
-    ended_created timestamptz[] DEFAULT '{}', part_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
+    ended_created timestamptz[] DEFAULT '{}', partial_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_partial CONSTANT boolean := cardinality(partial) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
+    has_again CONSTANT boolean := cardinality(again) > 0;
+    has_kept CONSTANT boolean := cardinality(kept) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
-    keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
+    dead_status CONSTANT smallint := 410;
+    has_requeueable CONSTANT boolean := (dead_status = ALL (failed_status)) IS NOT TRUE;
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
+    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (partial_expired);
+    needs_jobs CONSTANT boolean := has_requeueable OR is_late OR has_again;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -6547,17 +6513,9 @@ DECLARE
     cancelled carillon.cancelled_job[];
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
-    part_unique_ids jsonb[] := '{}';
-    path text;
-    has_ended CONSTANT boolean := cardinality(ended) > 0;
-    has_parts CONSTANT boolean := cardinality(part) > 0;
-    has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(dead) > 0;
-    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
-    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_again CONSTANT boolean := cardinality(again) > 0;
+    partial_unique_ids jsonb[] := '{}';
 BEGIN
-    IF cardinality(kept) > 0 THEN
+    IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
         FOR UPDATE;
@@ -6571,48 +6529,45 @@ BEGIN
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
-    ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
-        DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
-        RETURNING f.jobs INTO held;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
     END IF;
     IF NOT FOUND THEN
-        RETURN carillon.unsettled(app, claim, worker, claimed, settlement_number);
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF cardinality(again) > 0 THEN
+    IF has_again THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, part,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, partial,
             requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF is_late THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
         FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
-        SELECT l.status, l.reason INTO part_status, part_reason
-        FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
+        SELECT l.status, l.reason INTO partial_status, partial_reason
+        FROM carillon.last_attempts(held, partial, partial_expired, partial_status, partial_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
-        part_unique_ids := carillon.unique_ids_of(part, identified, identified_token, identified_unique_id);
+        partial_unique_ids := carillon.unique_ids_of(partial, identified, identified_token, identified_unique_id);
     END IF;
-    IF keeps THEN
+    IF has_requeueable THEN
         requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, ARRAY(
-                SELECT f.token FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-                WHERE f.id = coalesce(j.origin, j.id) AND f.status IS DISTINCT FROM 410)) END
-            FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
-                SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, pushes.tokens) END
+            FROM (
+                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+            ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF cardinality(again) > 0 THEN
+    IF has_again THEN
         WITH tokens AS (
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
@@ -6635,8 +6590,8 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- Same effect as own_path(), but without its two calls on the hot path.
-    path := pg_catalog.set_config('search_path', NULL, true);
+    -- Does what own_path() does, in half the time: this is the hot path.
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
             (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
@@ -6647,13 +6602,13 @@ BEGIN
                 ended_created, ended_status, ended_reason, ended_unique_ids)
             AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
     END IF;
-    IF has_parts THEN
+    IF has_partial THEN
         PERFORM carillon.end_messages(app, ARRAY(
             SELECT carillon.ending(message_id => p.id, reference => p.reference, broadcast_id => p.broadcast,
                 created_at => p.created_at, attempts => p.attempts, sent => p.sent, failed => p.failed, expired => p.expired,
                 remaining => p.returned, last_status => p.status, last_reason => p.reason, apns_unique_ids => p.unique_ids)
-            FROM unnest(part, part_reference, part_broadcast, part_created, part_attempts, part_sent, part_failed, part_expired,
-                    part_returned, part_status, part_reason, part_unique_ids)
+            FROM unnest(partial, partial_reference, partial_broadcast, partial_created, partial_attempts, partial_sent,
+                    partial_failed, partial_expired, partial_returned, partial_status, partial_reason, partial_unique_ids)
                 AS p(id, reference, broadcast, created_at, attempts, sent, failed, expired, returned, status, reason,
                     unique_ids)), worker);
     END IF;
@@ -6665,7 +6620,7 @@ BEGIN
                 failed_apns_id, failed_attempt, failed_unique_id)
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
     END IF;
-    IF keeps THEN
+    IF has_requeueable THEN
         PERFORM carillon.keep_failed(app, requeueable);
     END IF;
     IF has_dead THEN
@@ -6710,7 +6665,7 @@ CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, s
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
-    bodies json[];  -- a payload for each token, if the job has them
+    bodies json[];  -- a payload for each token, where the job has that
     -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
@@ -6756,17 +6711,17 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
-            RAISE;
-        END IF;
-        -- Some jobs may be stored one by one; the others fail.
-        pieces := carillon.return_uncancelled(app, ARRAY(
-            SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
-                tokens => array_agg(t.token ORDER BY t.place),
-                payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
-                origin => coalesce(whole.origin, whole.id))
-            FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
-            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            -- Some jobs may be stored one by one; the others fail.
+            pieces := carillon.return_uncancelled(app, ARRAY(
+                SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                    tokens => array_agg(t.token ORDER BY t.place),
+                    payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                    origin => coalesce(whole.origin, whole.id))
+                FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+                GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
     END;
     RETURN pieces;
 END
@@ -6820,7 +6775,7 @@ $$;
 --
 -- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
--- Longer lists are split, so that workers share them.
+-- Lists with more than tokens_per_job() tokens are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
@@ -6848,26 +6803,47 @@ BEGIN
 END
 $$;
 
--- Stores one job, or as many as the tokens need, and returns the id of the first. Returns null if there are no tokens or another
--- message holds the dedupe_key.
+-- open_audience() reads one snapshot, in cuts of `size` tokens along an index, so that each cut costs the same however many tokens
+-- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
+-- index holds it. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
+CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    cuts refcursor;
+BEGIN
+    OPEN cuts FOR WITH RECURSIVE cut AS (
+        SELECT NULL::text[] AS tokens, '' AS last
+        UNION ALL
+        SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
+            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > cut.last AND k.kind = wanted
+                    AND (k.expires_at IS NULL OR k.expires_at > now())
+                ORDER BY k.token LIMIT size) t) next
+        WHERE next.tokens IS NOT NULL)
+    SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
+    RETURN cuts;
+END
+$$;
+
+-- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
+-- or another message holds the dedupe_key.
 --
--- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of forty types.
+-- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal := made.refusal;
+    refusal carillon.refusal;
     wanted text;
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
     clean text[];
-    parts refcursor;
+    cuts refcursor;
     payloads json[];
-    part text[];
-    part_payloads json[];
+    job_tokens text[];
+    job_payloads json[];
     first bigint;
     job bigint;
     holder bigint;
@@ -6875,71 +6851,40 @@ DECLARE
     jobs integer := 0;
     pushes bigint := 0;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF everyone AND kind <> ALL (carillon.token_kinds()) THEN
-        refusal := carillon.check_kind(kind);
+    IF (made.refusal).message IS NOT NULL THEN
+        PERFORM carillon.refuse(made.refusal);
     ELSIF everyone THEN
+        PERFORM carillon.refuse(carillon.check_kind(kind));
         wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        -- One snapshot, read in parts along an index, so that each part costs the same however many tokens there are: the primary
-        -- key for devices, tokens_by_kind for other kinds. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
-        IF wanted = 'device' THEN
-            OPEN parts FOR WITH RECURSIVE part AS (
-                SELECT NULL::text[] AS tokens, '' AS last
-                UNION ALL
-                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
-                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
-                            AND k.kind = 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
-                        ORDER BY k.token LIMIT size) t) next
-                WHERE next.tokens IS NOT NULL)
-            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
-        ELSE
-            OPEN parts FOR WITH RECURSIVE part AS (
-                SELECT NULL::text[] AS tokens, '' AS last
-                UNION ALL
-                SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
-                    SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                        SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
-                            AND k.kind = wanted AND k.kind <> 'device' AND (k.expires_at IS NULL OR k.expires_at > now())
-                        ORDER BY k.token LIMIT size) t) next
-                WHERE next.tokens IS NOT NULL)
-            SELECT p.tokens, NULL::json[] FROM part p WHERE p.tokens IS NOT NULL;
-        END IF;
-        FETCH parts INTO part, part_payloads;
-        IF part IS NULL AND m.is_strict THEN
-            refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
-                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted
-                ELSE '' END);
-        END IF;
+        cuts := carillon.open_audience(made.app_id, wanted, size);
+        FETCH cuts INTO job_tokens, job_payloads;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
         payloads := made.payloads;
     ELSE
         cleaned := carillon.clean_tokens(m.tokens);
+        PERFORM carillon.refuse(cleaned.refusal);
         clean := cleaned.clean;
-        refusal := cleaned.refusal;
         IF made.payloads IS NOT NULL THEN
             payloads := ARRAY(
                 SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
                 WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
         END IF;
-        IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
-            refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
+    END IF;
+    IF clean IS NULL AND job_tokens IS NULL THEN
+        IF m.is_strict THEN
+            refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                    quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
+                ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                    CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+            PERFORM carillon.refuse(refusal);
         END IF;
+        RETURN NULL;
     END IF;
     -- Most calls name no push type.
-    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL AND refusal.message IS NULL THEN
+    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
         refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-    END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    ELSIF clean IS NULL AND part IS NULL THEN
-        RETURN NULL;
+        PERFORM carillon.refuse(refusal);
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
@@ -6969,27 +6914,27 @@ BEGIN
         RETURN first;
     END IF;
     IF NOT everyone THEN
-        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place),
+        OPEN cuts FOR SELECT array_agg(t.token ORDER BY t.place),
             CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
         FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH parts INTO part, part_payloads;
+        FETCH cuts INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
-    WHILE part IS NOT NULL LOOP
+    WHILE job_tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND everyone THEN
-            part_payloads := carillon.with_badges(made.app_id, part, m.badge_add, made.payload, made.after_badge);
+            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
         END IF;
-        PERFORM carillon.store(job, part, part_payloads, m, made, lane, first);
+        PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
-        pushes := pushes + cardinality(part);
-        FETCH parts INTO part, part_payloads;
+        pushes := pushes + cardinality(job_tokens);
+        FETCH cuts INTO job_tokens, job_payloads;
     END LOOP;
-    CLOSE parts;
+    CLOSE cuts;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
     VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
     RETURN first;
@@ -7000,7 +6945,7 @@ $$;
 -- functions/submit_activity.sql
 -- Starts, updates and ends Live Activities.
 
--- Apple takes an object here, not plain text.
+-- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -7133,12 +7078,7 @@ BEGIN
                 'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     m.app := a.app;
     m.tokens := a.tokens;
     m.payload_type := 'text'::regtype;
@@ -7181,8 +7121,7 @@ $$;
 
 
 -- functions/submit_publication.sql
--- Stores one job of the push type channel, whose token stands for the channel: see token_text(). Refusals are raised here, so that
--- the error has one line of context, without a list of twenty types.
+-- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -7273,12 +7212,7 @@ BEGIN
                 format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
         m.expires_at := greatest(now(), p.run_at) + storage;
     ELSIF (answer.known).policy = 0 THEN
@@ -7302,12 +7236,13 @@ $$;
 -- functions/take_over.sql
 -- Take-over of dead workers, and quarantine.
 
--- 500 after the third lost claim, half as many after each further one, but at least one.
+-- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
+-- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 
--- `together` is the number of quarantined pushes in flight, including this job's. The count rises far enough that the next size is
--- at most half of `together`. A count of 12 means that one worker died with this push alone in flight; 13 means two.
+-- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
+-- the next size is at most half of `together`.
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -7318,7 +7253,7 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::smallint
 $$;
 
--- Jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
+-- In recover(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
@@ -7365,7 +7300,7 @@ BEGIN
 END
 $$;
 
--- A loose index scan from worker to worker.
+-- gone_workers() is a loose index scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (
@@ -7381,8 +7316,8 @@ $$;
 -- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
 -- deleted.
 --
--- Never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that contains a
--- message whose row of unfinished is locked is left to the next call.
+-- take_over() never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that
+-- contains a message whose row of unfinished is locked is left to the next call.
 CREATE OR REPLACE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
@@ -7456,8 +7391,8 @@ $$;
 
 
 -- functions/take_turn.sql
--- Returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late pushes do not
--- exceed the rate in the second in which they are sent. An unused turn is lost.
+-- take_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late
+-- pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -7493,14 +7428,14 @@ $$;
 -- functions/tokens.sql
 -- Device tokens.
 
--- The only definition of a valid token: pairs of hex digits, at most 512 digits.
+-- token() is the only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
 
--- Shows both ends of a long text, and the first character that is not a hex digit.
+-- invalid_token() shows both ends of a long text, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -7577,8 +7512,7 @@ BEGIN
             WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
                 quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
             ELSE carillon.check_kind(register_token.kind) END;
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(refusal);
     END IF;
     INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
     VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
@@ -7632,10 +7566,7 @@ BEGIN
         WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
             carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
@@ -7702,7 +7633,7 @@ BEGIN
 END
 $$;
 
--- Runs before each deletion, because tables change.
+-- check_watched() runs before each deletion, because tables change.
 CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
@@ -7710,10 +7641,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
@@ -7733,11 +7661,7 @@ DECLARE
     before jsonb;
     after jsonb;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-
+    PERFORM carillon.refuse(refusal);
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
     -- Feedback that the table has missed is applied with the new columns.
@@ -7776,14 +7700,8 @@ CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
-    refusal carillon.refusal;
+    watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
-    IF watching_app IS NULL THEN
-        refusal := carillon.unknown_app(unwatch_tokens.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
     IF FOUND THEN
@@ -7794,8 +7712,8 @@ $$;
 
 
 -- functions/withdraw.sql
--- What is left of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's row and
--- read its jobs.
+-- What withdraw() leaves of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's
+-- row and read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
@@ -7909,7 +7827,7 @@ COMMENT ON FUNCTION carillon.limit_app IS
 COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
 COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
-COMMENT ON FUNCTION carillon.record_of_person IS 'Internal: records a change if a person made it.';
+COMMENT ON FUNCTION carillon.record_of_actor IS 'Internal: records a change that a person makes, and none of a program.';
 COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an app that audit records.';
 COMMENT ON FUNCTION carillon.app_recorded IS
     'Internal: records every change of an app, whether made by a function or by plain SQL.';
@@ -7926,7 +7844,7 @@ COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed t
 COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
 COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of messages whose jobs were taken out of the queue.';
 COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
-COMMENT ON FUNCTION carillon.waiting_parts IS 'Internal: returns the ids of waiting jobs of split messages.';
+COMMENT ON FUNCTION carillon.waiting_jobs IS 'Internal: the ids of waiting jobs of messages that were split.';
 COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
 COMMENT ON FUNCTION carillon.cancel IS
     'Cancels the unclaimed jobs of a message, given the id of any of its jobs; pushes in flight are not retried. Returns the '
@@ -7952,7 +7870,7 @@ COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a cha
 COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
-COMMENT ON FUNCTION carillon.has_parts IS 'Internal: returns whether any argument that contributes to a built payload is given.';
+COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
 COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
@@ -7960,8 +7878,7 @@ COMMENT ON FUNCTION carillon.check_heading IS
 COMMENT ON FUNCTION carillon.check_members IS
     'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
-COMMENT ON FUNCTION carillon.check_parts IS
-    'Internal: checks the arguments from which a payload is built, and returns the less usual ones as JSON.';
+COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
 COMMENT ON FUNCTION carillon.check_silence IS
     'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
 COMMENT ON FUNCTION carillon.check_payloads IS
@@ -8015,16 +7932,15 @@ COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that
 COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
 COMMENT ON FUNCTION carillon.find_messages IS
     'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
-COMMENT ON FUNCTION carillon.failed_parts IS
-    'Internal: returns the ids under which failures of a message are recorded, given the id of the message.';
-COMMENT ON FUNCTION carillon.message_parts IS
-    'Internal: returns the ids under which failures of a message are recorded, given any id of the message.';
+COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
+COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';
 COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
+COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
 COMMENT ON FUNCTION carillon.changed IS
     'Internal: returns a job with new values in the named fields; null keeps the present value.';
 COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
@@ -8096,6 +8012,8 @@ COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of toke
 COMMENT ON FUNCTION carillon.check_kinds IS
     'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
 COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
+COMMENT ON FUNCTION carillon.died_at IS
+    'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
@@ -8167,7 +8085,7 @@ COMMENT ON FUNCTION carillon.search_token IS
     'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
     'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
     'sent leaves no record of its token.';
-COMMENT ON FUNCTION carillon.unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
+COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: returns the last outcome of messages that have expired.';
 COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
@@ -8179,6 +8097,7 @@ COMMENT ON FUNCTION carillon.split_job IS
 COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
 COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
 COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
+COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
 COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 COMMENT ON FUNCTION carillon.check_activity IS
@@ -8253,9 +8172,9 @@ COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null if not set';
 COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null means the topic of the app';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.pending.attempt IS 'the number of the attempt that it waits for or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'for a retry or a part: the id of the job that it comes from';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
+COMMENT ON COLUMN carillon.pending.origin IS 'of a retry, or of some tokens of a job: the job that it comes from';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message''s id, if it was split into jobs; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'the time after which it is not sent';
@@ -8433,26 +8352,26 @@ BEGIN
         FROM (VALUES
             ('carillon_app, carillon_tenant', '
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
-                message_status message_parts broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
+                message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
-                message_status message_parts failed_parts broadcast_progress
+                message_status message_jobs failed_jobs broadcast_progress
                 search_reference search_token token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal unknown_app own_path record_of_person queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
-                job changed narrowed payloads_of keep_failed ending end_messages settle unsettled last_attempts unique_ids_of
+                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts unique_ids_of
                 settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead dead_tokens reap_batch reap reap_all reapable
+                run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8572,56 +8491,56 @@ UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979
 UPDATE carillon.schema_migrations SET checksum = '912f46087160ad059ef4deeee300bfbb39cc84ccb638cb3f51f7bb4543b2f39f' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'fd2f67d9cdb9fc571e823689f7a916374c96dbf199463562cac96211671230ac' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '5a7b709b5e8881eea38e9e1cf670a1b8a40ff7ee7354cc793d930309df8a8824' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '9cac28c8f09924529300c7e710172ad6d60317a725df5ee83c2ba2d6463828ff' WHERE file = 'functions/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'd7aec554fc3a4687b3b74d4aab824c3081fa4394cdb393150c63365a190f274c' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '3dc84adf328112ce838f76b8e79a426900d4e37b548082ac27b92de05b2ff03f' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'ce9fa8198f053d3aa1e8e8c4065abf987b27b50ea292b2a297ac085d619e408a' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = '9d007186412b37a08238ce8cd04110142d2f306e2e6357bd494b8b788b719795' WHERE file = 'functions/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = '63ae88f00350679d3024673865f2752ded5c23161fe7fd0d37b850397931738c' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = 'fafe5cd8b8eb9fd5c4e3aecac0b42d3a92d993d5858194439b130e7da4d9925e' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = '2446800787e625a29295a2d1416c9d404d8062e48b493a6837a11536c6cbf236' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '77367c3e3e1c0bd43ba7c1b6e026f0ccfbca09679efe864cb7da5f88c6eab5c0' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '30ea0622c7c7285950531c92d9dbd92d6d497f2efd9cdd5db81f951ad61a7513' WHERE file = 'functions/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = 'ffd04076075cc81771d3d333d4b41a6529deb069fdb1125f2cc87c093b9209bc' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'fe8158d823d68f25f182e9e904bdcf2b0283ccc2cbd4c039014a25b44a4eea66' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '2a1486016112d43d0484bd6cfb79684a61aa2e32f881c7e44f35cc6be9a21d16' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = '85d7ec5d5196cc9eee25fa1bf2e572b8fc02d111e73c9eea7bd8a6f7c24a65d7' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3845d96b778c07ecbf26011db6ce79e3c590fab241a696d20fb09a6926b424c0' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '438aa6b266c395584c152a3a73d777af944e27a6d1b7a64a28abdcab7834c712' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '79f740287cc1172c0b0f0724ad7c7482266b7a7e61ff4428fef4e000c343e188' WHERE file = 'functions/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = 'de7ba92b8458be278fd8bf2f5491c6e69af5f5bcf4d4783a3738aa6be06025d7' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '5db128dcf62b5072206a758bb90775cf26f4637fb9d343a66b987a9c76d518a7' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'ba6481a3576cd54fbaedd959570c48de27c03e582368d8b91181a97d9731883e' WHERE file = 'functions/job.sql';
-UPDATE carillon.schema_routines SET checksum = '17729c6618994f6df9ab9c3befafd3ca743e4ba4d3ca05c38529ea94eb4cdd7d' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = '345272911670cf03c34eed4e58c38e51f15bc8b11834c7a52e691c56d01663ca' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '2122196008d001ad91556960d90bfc0b8b40c28115a2a32eb28dd9b86de8c3dc' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '7bda03d6820121ad0861968dac04c50cebd4401706774c271ac6d801399fa7db' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = 'f61a7febbf51fe0ba85f7a53ecb8284eade9dcfdcb12ec83228dd7a93fd159b0' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb89a201f30650414eb212d9a3126d864d8dfa23e5b3d8a56e52e88ab64f3c79' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '4b673e0bdcb7552f4c541ec77a2943b289551e88e8528afebbdf1dcbf1c7d103' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = '943e5b03c248828a915d67bc3b5de5eb3ccffd94622cbaaa5aa31256d970bfb8' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '2a590f2ae090ade8d8cc6c99c0445d139d42ad64708bd0d60cd1ff848dbc46bb' WHERE file = 'functions/promote.sql';
-UPDATE carillon.schema_routines SET checksum = '123665bd97325933613de82dc2c6676788a0af0f767ef6630113b5352ab57769' WHERE file = 'functions/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb02d3a3048b9b5cff9930e5b9dbd1cb77cee0f18095f7c5d22ea0c28c1edb70' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'af744f172807721251567a072cff2afe82ffbd01be6114a08d73e967340a3790' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '11ec9fe57bf5271101056810e1ac8bdd717246af45ff3eeee03c274cfcb4d10c' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = 'aa3e6df0b37dce02020278db3a2c001768d6761250e5df772da1760294485fe1' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '8ed02a063cbf0cff5a19a955c185a263fa4d336219d4bb0e3338b48340a59b10' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '083f7e6839c93108000e5071163111f899959660fe01ee02842d18298cb909e0' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'cadbd23b8ede256494d9290d4f24943a3be86a28f1b22f24355ceaf7a380faa7' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
+UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '7f62c826491b9071712a307f77837bd3f5b5b971c37e59eaa54fdbb1712d6f27' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '5ce9a552f39526f7cb290ea5f5a84b4ed9d0b346c8ceeb69dbcd7d89259f0be5' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '55d3d6a56abce820a4f9d275662d90d364d6f8c10ee31646d222fcc0bf96e944' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '9a3ae4c9bed762b93f79d0dffac1898b4a0996a28102363f4489e44716f94051' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '2cfc142eb9865ba615df8d0293c2a3813c6618d1adbe07d7448c49dc618977ff' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = '5d5623a42062cead0423b90bf15fd6ecf150d3b6f2a70b32ba4967f5f3bf1f43' WHERE file = 'functions/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = 'f67a4d776f38e9c662129d9b7adf57db2015d4b4d1f8d8e540258cd4fcbf83dc' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '8b37547ab63be7e0a7ed401d18b815adb4ee0a689af59b2be6864c3c04e7d23c' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = 'f1a2462b8bd99952898e977721263847f01c8374f55580327b66c910e0fe2d73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = '75a4a0cdfb93368654373c8e41b5d3b2d71680d3a2aabef893fb06d466d6cf43' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = 'f933ae65d7d97d5953060dd6ed3c6340219cbf63c42646b7a45cba7453366a41' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = 'fd4d84b6d52527454ce55882c5e8bbb4ddabe5c6ef350aac50a6babd2d800008' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '75bd4fbb3c988b39b73f7131bd5c7132e6b90819d4d9010adfc77fe8720a03df' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = 'bedcb0d1d2e8d79e0aff5f5cf4eb74b84938f3dc9003e96dc20cfce3722129bc' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '7276d9c570469feb4728dd0191299b1aad658eb7950d4250db86aee2aa535bb5' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'b072b88f43c8641cb10a53e84e4622045edc6e7a5dd09b133fa04cc877bfaa80' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = 'eed6ff4c5f32cd1ec8e85e0afa1f42eec308e5ce168212d8e9b886f13c2562b2' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '6eb86a7c28b16048bac2c389a7f0a248070a23c3d37f3a967df3d0dce5b14b55' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = '1227b060c242a24d1bee8eca9acac46d9ba6352fa4cfb412cc2d6c15fd408a5d' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = 'c532057ea4b2e9aba5f2359df24115371ae84dfefb7e3b895510e9835b54ce17' WHERE file = 'functions/take_turn.sql';
-UPDATE carillon.schema_routines SET checksum = '0e99c983ba4d2167f274b3528637c4e44246c3b12ef9ddba17d5ba73b09d309e' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '470c9cc304e1050195c56c2122b6c3a400cb5c9931b894da16ec8fb208d4f266' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '085e6561ca21bd9f2f30bf84e8b60b4f646f939e8268f97873b0c96f45a7082f' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'efa7c5711f567da31d9c34d0eb24e682f4c8825fd5981b3286928407ad59dfea' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'dacd722be68550869d44dd3cc1ffaaea77c8ebe48196e2f0b051895200386468' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = '773388c720e95dbadcfa65f7360c3837be362f8e8abd019b75c08e3bed0f2c89' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '4e1e4841cf03617466331af48a059e6513a03d0a980e21f1704cbd33d86c66e7' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = '07c8de5852d3e0d00dffbe1b6957199442ceef8c4c358aeb160270126b9ec7fe' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '231d726fafaa4e79a95d21381ba8547f1a1615ee0eac758aadad2e72b37773c7' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'd35907647543c23776ea978554840112617b5ec0688f5f5cbbc79180ad1f100e' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '05e0f639f4285f3efe26df060f19c425042fbd8440e9d0a88bbe3f3ad0a59dd3' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'c191899dac4bcfbae072bca609ddb23c1ff7a06f99bbf4101f4da00763a613f8' WHERE file = 'functions/take_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'bd75be0cc4cb2659ae08fee54ae1a7fd2a94cec0200fce0fcb6efeb9675dd2fb' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '6ce7bc190e6f14e91e917f327a9b6b3b7ca6db85795a86c7771c050f4ca15147' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = 'de9231512d2108bb00acdf0566d9bf164d9180a1cdc5507b1556aa4ea40aeeb5' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
-UPDATE carillon.schema_routines SET checksum = '0fbe5a916541a25bb08146e68c030667ac15053d9cfe80d9b4d31d2d3029285c' WHERE file = 'views/pending.sql';
+UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)

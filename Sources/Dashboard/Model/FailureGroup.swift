@@ -68,7 +68,9 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     /// How many intervals back the failures were read.
     private let oldest: Int
 
-    var trend: FailureTrend { FailureTrend(zip(intervalsAgo.map { Int($0) }, intervalPushes).map { ($0, $1) }, oldest: oldest) }
+    var trend: FailureTrend {
+        FailureTrend(zip(intervalsAgo.map { Int($0) }, intervalPushes).map { ($0, $1) }, oldest: oldest)
+    }
 
     var json: JSONValue {
         [

@@ -47,7 +47,10 @@ import Testing
         let records = try await example(Self.list(Self.columns))
         #expect(records.count == 2)
         for record in records {
-            #expect(record.failedAt == 1_000_000 && record.isPaused && record.apnsID == "x" && record.gatewayCA == "y" && record.reference == nil)
+            #expect(
+                record.failedAt == 1_000_000 && record.isPaused && record.apnsID == "x" && record.gatewayCA == "y"
+                    && record.reference == nil
+            )
             #expect(
                 record.share == 0.5 && record.color == .red && record.apps == ["a", "b"] && record.counts == [1, 2]
             )
