@@ -12,7 +12,7 @@ struct WebFill {
 
     private static let appCount = 100
     static let days = 7
-    /// Of so many messages of the history one has failed.
+    /// One of this many messages in the history has failed.
     private static let failureEvery = 25
     private static let broadcasts = 30
 

@@ -228,7 +228,7 @@ extension Option {
         )
     static let feedbackPort = Option("feedback-port", .count(0...65_535))
         .help(
-            "The port of the legacy feedback service (Apple's is 2196); 0 chooses a free port. Without it, there is no such service."
+            "The port of the legacy feedback service (Apple's was 2196); 0 chooses a free port. Without it, there is no such service."
         )
     static let deadToken = Option("dead-token", .text("TOKEN[:UNIX_SECONDS]"), repeatable: true)
         .help("Put this token on the feedback service's list; may be repeated.")

@@ -30,3 +30,25 @@ package struct AppSettings: Decodable, Equatable, Sendable {
 
     package init(name: String) { self.name = name }
 }
+
+extension AppSetting {
+    /// Every setting but the credential, whose column has an id in place of its name. All statements that read or write apps are made
+    /// from it.
+    package static let all = [
+        AppSetting("name") { $0.name },
+        AppSetting("topic") { $0.topic },
+        AppSetting("environment") { $0.environment.rawValue },
+        AppSetting("protocol") { $0.protocol.rawValue },
+        AppSetting("gateway") { $0.gateway },
+        AppSetting("gateway_ca") { $0.gatewayCA },
+        AppSetting("feedback_gateway") { $0.feedbackGateway },
+        AppSetting("channel_gateway") { $0.channelGateway },
+        AppSetting("remove_unknown_channels") { $0.removeUnknownChannels },
+        AppSetting("max_rate") { $0.maxRate },
+        AppSetting("max_per_device") { $0.maxPerDevice },
+        AppSetting("max_attempts") { $0.maxAttempts },
+        AppSetting("reap_bad_tokens") { $0.reapBadTokens },
+        AppSetting("collapse_unknown") { $0.collapseUnknown },
+        AppSetting("keep_unique_ids") { $0.keepUniqueIDs },
+    ]
+}

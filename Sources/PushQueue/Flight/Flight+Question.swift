@@ -3,8 +3,16 @@ extension Flight {
     enum Question: Hashable, Sendable {
         /// Which updates are the newest, and their times.
         case order
-        /// Which background pushes are due, of so many an hour to a device.
+        /// Which background pushes are due, given the hourly limit of a device.
         case pace(most: Int32)
+
+        /// What PostgreSQL does to answer it, in words for an operator.
+        var purpose: String {
+            switch self {
+            case .order: "order the app's updates"
+            case .pace: "say which background pushes of the app are due"
+            }
+        }
 
         /// The pushes of the batch that it is about.
         func places(in jobs: ClaimedJobs) -> [Int32] {

@@ -8,7 +8,7 @@ extension Flight {
         case claim(ClaimPlan)
         /// Ask which updates of Live Activities are sent, and with which times: `ordered` or `failed`.
         case order(ClaimedJobs, [Int32])
-        /// Ask which background pushes are sent now, of so many an hour to a device: `paced` or `failed`.
+        /// Ask which background pushes are sent now, given the hourly limit of a device: `paced` or `failed`.
         case pace(ClaimedJobs, [Int32], most: Int32)
         /// Take a turn at the app's rate, once there is a connection to the gateway: `turnGiven` or `failed`.
         case takeTurn(pushes: Int, by: App.Route?)

@@ -98,7 +98,7 @@ struct Flight: Sendable {
 
     // MARK: Which pushes are sent
 
-    /// Background pushes, if a device gets so many an hour.
+    /// Background pushes, if the app limits them per device.
     private mutating func paceDevices(
         _ claim: HeldClaim,
         _ state: inout WorkerState,
@@ -167,7 +167,7 @@ struct Flight: Sendable {
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
             guard refusals < SettlementWriting.tries else {
-                if let event = state.cannotOrder(app, error, at: now) { log(event) }
+                if let event = state.cannotAsk(question, app, error, at: now) { log(event) }
                 return proceed(claim, hasTurn: false, &state, now)
             }
             let step = ask(question, claim, refusals, &state, now)

@@ -41,9 +41,14 @@ extension WorkerState {
         return .held(app: id, name: app.name, hold, for: wait)
     }
 
-    /// PostgreSQL rejects the question in which order updates of the app are sent.
-    mutating func cannotOrder(_ app: Int32, _ error: PostgresError, at now: MonotonicInstant) -> WorkerEvent? {
-        hold(app, for: Hold(.database, "PostgreSQL cannot order the app's updates: \(error.message)"), at: now)
+    /// PostgreSQL rejects a question about the app's pushes.
+    mutating func cannotAsk(
+        _ question: Flight.Question,
+        _ app: Int32,
+        _ error: PostgresError,
+        at now: MonotonicInstant
+    ) -> WorkerEvent? {
+        hold(app, for: Hold(.database, "PostgreSQL cannot \(question.purpose): \(error.message)"), at: now)
     }
 
     /// The gateway has answered pushes of the app.

@@ -32,8 +32,8 @@ struct SettlementWrite: Sendable {
         case .settlement(let settlement):
             return settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
         case .refused(let job):
-            let rest = UnrecordedJob(job, of: claim, outcomes, after: earlier)
-            return rest.parameters(worker: worker, settlementNumber: settlementNumber)
+            let unrecorded = UnrecordedJob(job, of: claim, outcomes, after: earlier)
+            return unrecorded.parameters(worker: worker, settlementNumber: settlementNumber)
         }
     }
 }

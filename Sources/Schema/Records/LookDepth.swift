@@ -7,7 +7,7 @@ package enum LookDepth {
     /// Of all apps together, if they are not too many.
     private static let total: Int64 = 20_000
     private static let least: Int64 = 50
-    /// Pages that show all apps look at so many, the first by name.
+    /// The most apps that a page of all apps shows: the first by name.
     package static let apps: Int64 = 500
 
     /// The clause for a statement. In a subquery, the planner does not see the number. If it did, it would choose to sort an app's

@@ -16,7 +16,7 @@ package struct WorkerRecord: Record {
         "SELECT \(columns) FROM carillon.workers w ORDER BY w.id LIMIT $1"
     )
 
-    /// - Parameter most: At most so many, the oldest first; nil: all.
+    /// - Parameter most: The largest number of workers to read, oldest first; nil reads all.
     package static func all(most: Int64? = nil, from database: some StatementRunner) async throws -> [WorkerRecord] {
         try await database.values(of: statement, Parameters(most))
     }

@@ -270,20 +270,28 @@ import Testing
         #expect(third.tell(.abandoned) == "release")
     }
 
-    @Test func `a claim whose updates PostgreSQL rejects to order three times goes back, and its app is held`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(2, areUpdates: true)
+    @Test(arguments: [
+        (app: 1, question: "order 2", sentence: "PostgreSQL cannot order the app's updates: "),
+        (app: 2, question: "pace 2 at 3", sentence: "PostgreSQL cannot say which background pushes of the app are due: "),
+    ] as [(app: Int32, question: String, sentence: String)])
+    func `a claim about which PostgreSQL rejects a question three times goes back, and its app is held`(
+        app: Int32,
+        question: String,
+        sentence: String
+    ) throws {
+        var scene = try Scene(app: app)
+        #expect(scene.claimed(2, areUpdates: app == 1, arePaced: app == 2) == question)
         for _ in 0..<2 {
             #expect(scene.tell(.failed(refused)) == "wait")
-            #expect(scene.tell(.waited) == "order 2")
+            #expect(scene.tell(.waited) == question)
         }
         #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == "order 2")
+        #expect(scene.tell(.waited) == question)
         #expect(scene.tell(.failed(refused)) == "release")
         #expect(scene.tell(.released) == "end")
         let event = try #require(scene.events.last)
-        #expect(event.kind == .held && event.message.contains("violates a constraint"))
-        #expect(event.text.contains(#"{"app":"app 1","kind":"database","#))
+        #expect(event.kind == .held && event.message.hasPrefix(sentence) && event.message.contains("violates a constraint"))
+        #expect(event.text.contains(#"{"app":"app \#(app)","kind":"database","#))
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
 

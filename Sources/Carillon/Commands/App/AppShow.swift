@@ -95,6 +95,7 @@ private struct AppView: JSONConvertible {
             ),
             ("added", TimeText.seconds(app.createdAt)), ("changed", TimeText.seconds(app.updatedAt)),
         ]
-        return rows.compactMap { name, value in value.map { "\(name.padding(to: 16))  \($0.visible)" } }
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.compactMap { name, value in value.map { "\(name.padding(to: width))  \($0.visible)" } }
     }
 }

@@ -66,24 +66,24 @@ import Testing
     @Test func `an app with a binary gateway of its own reads no feedback list, unless it names one`() async throws {
         try await Shop.with { shop in
             #expect(try await shop.run("app", "set", "shop", "--protocol", "binary").status == 0)
-            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway  none: no list"))
+            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         none: no list"))
             let once = try await shop.run("feedback", "--once")
             #expect(once.status == 0 && !once.errors.contains("feedback.push.apple.com"), "\(once.errors)")
             let named = try await shop.run("app", "set", "shop", "--feedback-gateway", "localhost:1")
             #expect(named.status == 0)
             #expect(try await shop.run("feedback", "--once").errors.contains("localhost:1"))
             #expect(try await shop.run("app", "set", "shop", "--feedback-gateway", "none").status == 0)
-            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway  none: no list"))
+            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         none: no list"))
             #expect(try await shop.run("feedback", "--once").status == 0)
             #expect(try await shop.run("app", "set", "shop", "--clear", "gateway").status == 0)
-            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway  Apple's"))
+            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         Apple's"))
         }
     }
 
     @Test func `a change leaves the rest as it is, and what is cleared is none`() async throws {
         try await Shop.with { shop in
             #expect(try await shop.run("app", "set", "shop", "--max-rate", "7").status == 0)
-            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway  none\n"))
+            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         none\n"))
             let before = try await shop.run("app", "show", "shop", "--json").output
             #expect(before.contains("localhost:\(shop.gateway.port)"))
             let cleared = try await shop.run("app", "set", "shop", "--clear", "gateway", "--clear", "max-rate")
