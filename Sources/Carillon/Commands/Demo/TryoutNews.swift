@@ -72,7 +72,7 @@ struct TryoutNews {
 
     private static func line(_ message: MessageStatus, _ reasons: String?) -> String {
         "Message \(message.id): \(message.counts)"
-            + (message.attempts.map { ", after " + Counted.text($0, "attempt") } ?? "")
+            + (message.attempts.map { $0 > 0 ? ", after " + Counted.text($0, "attempt") : "" } ?? "")
             + (reasons.map { " (\($0.visible))" } ?? "") + "."
     }
 

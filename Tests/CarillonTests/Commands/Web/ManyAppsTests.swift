@@ -37,7 +37,7 @@ import Testing
                     #expect(bytes < 60_000, "\(path) has \(bytes) bytes with what it loads")
                 }
                 let overview = try DashboardClient.read(await client.get("/"), "/").text
-                #expect(overview.contains("of the first 200 apps") && overview.contains("All apps"))
+                #expect(overview.contains("only the first 200 apps") && overview.contains("All apps"))
                 let failures = try DashboardClient.read(await client.get("/failures"), "/failures").text
                 #expect(failures.contains("The largest 25"))
             }
