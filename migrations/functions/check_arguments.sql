@@ -151,7 +151,7 @@ COMMENT ON FUNCTION carillon.check_members IS
 -- check_fields() returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the
 -- members of aps that few messages have.
 CREATE OR REPLACE FUNCTION carillon.check_fields(
-    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
+    m carillon.message_arguments, INOUT alert text, OUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
@@ -161,9 +161,8 @@ BEGIN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
-        sound := btrim(m.sound, E' \t\r\n');
-    END IF;
+    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object'
+        THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
         refusal := coalesce(carillon.broken_json('alert', m.alert), carillon.broken_json('sound', m.sound));

@@ -41,7 +41,7 @@ BEGIN
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
-            checked := carillon.check_fields(m, alert, sound);
+            checked := carillon.check_fields(m, alert);
             alert := checked.alert;
             sound := checked.sound;
             more := checked.more;

@@ -19,7 +19,7 @@ import Testing
             WHERE l.lanname = 'plpgsql' AND p.pronamespace = 'carillon'::regnamespace
                 AND (p.prorettype <> 'trigger'::regtype OR t.oid IS NOT NULL) AND 'record'::regtype <> ALL (p.proargtypes)) f
         CROSS JOIN LATERAL public.plpgsql_check_function_tb(f.oid, f.relation, fatal_errors => false) c
-        WHERE c.level = 'error' OR c.message LIKE 'unused %'
+        WHERE c.level = 'error' OR c.message ~ '^unused |never read'
         """
 
     @Test(.enabled("plpgsql_check is not installed: apt-get install postgresql-VERSION-plpgsql-check", isInstalled))
