@@ -270,10 +270,15 @@ import Testing
         #expect(third.tell(.abandoned) == "release")
     }
 
-    @Test(arguments: [
-        (app: 1, question: "order 2", sentence: "PostgreSQL cannot order the app's updates: "),
-        (app: 2, question: "pace 2 at 3", sentence: "PostgreSQL cannot say which background pushes of the app are due: "),
-    ] as [(app: Int32, question: String, sentence: String)])
+    @Test(
+        arguments: [
+            (app: 1, question: "order 2", sentence: "PostgreSQL cannot order the app's updates: "),
+            (
+                app: 2, question: "pace 2 at 3",
+                sentence: "PostgreSQL cannot say which background pushes of the app are due: "
+            ),
+        ] as [(app: Int32, question: String, sentence: String)]
+    )
     func `a claim about which PostgreSQL rejects a question three times goes back, and its app is held`(
         app: Int32,
         question: String,
@@ -290,7 +295,9 @@ import Testing
         #expect(scene.tell(.failed(refused)) == "release")
         #expect(scene.tell(.released) == "end")
         let event = try #require(scene.events.last)
-        #expect(event.kind == .held && event.message.hasPrefix(sentence) && event.message.contains("violates a constraint"))
+        #expect(
+            event.kind == .held && event.message.hasPrefix(sentence) && event.message.contains("violates a constraint")
+        )
         #expect(event.text.contains(#"{"app":"app \#(app)","kind":"database","#))
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
     }
