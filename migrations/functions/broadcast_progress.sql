@@ -39,7 +39,10 @@ BEGIN
             SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
             WHERE a.id = ANY (apps)));
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     app_id := apps[1];
     SELECT b.tokens, b.created_at INTO tokens, created_at
     FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;

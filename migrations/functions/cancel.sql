@@ -228,12 +228,15 @@ SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_cust
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
     target record;
     taken carillon.cancelled_job[];
     jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        PERFORM carillon.refuse(carillon.unknown_app(cancel_messages.app));
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     FOR target IN
         SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,

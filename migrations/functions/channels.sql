@@ -31,8 +31,7 @@ BEGIN
         refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
             'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
-        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL,
-            'Pass the argument app.');
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
     ELSE
         known := matches[1];
     END IF;
@@ -76,7 +75,12 @@ BEGIN
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
         created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
@@ -119,7 +123,12 @@ BEGIN
         refusal := carillon.refusal('channel_id', 'a channel and a reference that are not recorded yet',
             quote_literal(channel_id) || ' and ' || quote_literal(reference), NULL, '23505');
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
     PERFORM carillon.record_of_actor('record channel', target,
@@ -140,7 +149,10 @@ DECLARE
 BEGIN
     LOOP
         answer := carillon.find_channel(app, reference);
-        PERFORM carillon.refuse(answer.refusal);
+        IF (answer.refusal).message IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+                COLUMN = (answer.refusal).argument, HINT = coalesce((answer.refusal).hint, 'Pass the argument app.');
+        END IF;
         CASE (answer.known).state
             WHEN 'ready' THEN RETURN (answer.known).channel_id;
             WHEN 'failed', 'missing' THEN
@@ -178,7 +190,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     answer record := carillon.find_channel(coalesce(app, ''), channel);
 BEGIN
-    PERFORM carillon.refuse(answer.refusal);
+    IF (answer.refusal).message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+            COLUMN = (answer.refusal).argument, HINT = (answer.refusal).hint;
+    END IF;
     DELETE FROM carillon.channels c
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
         AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);

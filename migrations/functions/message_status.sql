@@ -269,7 +269,10 @@ BEGIN
     ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(message_status.app);
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     FOR message IN
         SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f

@@ -54,7 +54,8 @@ CREATE OR REPLACE FUNCTION carillon.reap_batch(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
+    refusal carillon.refusal;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
     at_table bigint := coalesce(place[1], 0);
     at_app bigint := coalesce(place[2], -2147483648);
@@ -70,6 +71,11 @@ DECLARE
     candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
+    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reap_batch.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     handled := 0;
     deleted := 0;
     faults := '{}';
@@ -185,11 +191,16 @@ COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedba
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place bigint[];
     total bigint := 0;
 BEGIN
-    PERFORM carillon.app_id(reap.app) WHERE reap.app IS NOT NULL;
+    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
+        refusal := carillon.unknown_app(reap.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
@@ -206,9 +217,15 @@ COMMENT ON FUNCTION carillon.reap IS
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place bigint[];
 BEGIN
+    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
         COMMIT;
@@ -228,10 +245,16 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
+    refusal carillon.refusal;
     target record;
     watched carillon.watched_tables;
 BEGIN
+    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reapable.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP

@@ -193,7 +193,10 @@ BEGIN
                 include_delivered) AS r
             WHERE chosen IS NULL OR a.app_id = ANY (chosen));
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     horizon := coalesce(now() - since, '-infinity');
     FOR target IN
         SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p

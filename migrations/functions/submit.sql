@@ -58,14 +58,15 @@ COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the t
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
 -- or another message holds the dedupe_key.
 --
--- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
+-- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
+-- list of forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal;
+    refusal carillon.refusal := made.refusal;
     wanted text;
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
@@ -81,40 +82,47 @@ DECLARE
     jobs integer := 0;
     pushes bigint := 0;
 BEGIN
-    IF (made.refusal).message IS NOT NULL THEN
-        PERFORM carillon.refuse(made.refusal);
+    IF refusal.message IS NOT NULL THEN
+        NULL;
     ELSIF everyone THEN
-        PERFORM carillon.refuse(carillon.check_kind(kind));
-        wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        cuts := carillon.open_audience(made.app_id, wanted, size);
-        FETCH cuts INTO job_tokens, job_payloads;
+        refusal := carillon.check_kind(kind);
+        IF refusal.message IS NULL THEN
+            wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+            cuts := carillon.open_audience(made.app_id, wanted, size);
+            FETCH cuts INTO job_tokens, job_payloads;
+        END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
         payloads := made.payloads;
     ELSE
         cleaned := carillon.clean_tokens(m.tokens);
-        PERFORM carillon.refuse(cleaned.refusal);
         clean := cleaned.clean;
+        refusal := cleaned.refusal;
         IF made.payloads IS NOT NULL THEN
             payloads := ARRAY(
                 SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
                 WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
         END IF;
     END IF;
-    IF clean IS NULL AND job_tokens IS NULL THEN
-        IF m.is_strict THEN
-            refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
-                    quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
-                ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                    CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
-            PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF clean IS NULL AND job_tokens IS NULL THEN
+        IF m.is_strict IS NOT TRUE THEN
+            RETURN NULL;
         END IF;
-        RETURN NULL;
-    END IF;
+        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
+            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
     -- Most calls name no push type.
-    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
+    ELSIF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
         refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-        PERFORM carillon.refuse(refusal);
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);

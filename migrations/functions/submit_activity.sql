@@ -136,7 +136,12 @@ BEGIN
                 'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     m.app := a.app;
     m.tokens := a.tokens;
     m.payload_type := 'text'::regtype;

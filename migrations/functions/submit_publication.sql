@@ -89,7 +89,12 @@ BEGIN
                 format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
         m.expires_at := greatest(now(), p.run_at) + storage;
     ELSIF (answer.known).policy = 0 THEN

@@ -91,7 +91,8 @@ BEGIN
             WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
                 quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
             ELSE carillon.check_kind(register_token.kind) END;
-        PERFORM carillon.refuse(refusal);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
     VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
@@ -150,7 +151,10 @@ BEGIN
         WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
             carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
