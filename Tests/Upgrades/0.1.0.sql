@@ -1506,10 +1506,12 @@ CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.app
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target carillon.apps;
+    refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
+        refusal := carillon.unknown_app(app_to_change.app);
+        PERFORM carillon.refuse(refusal);
     END IF;
     RETURN target;
 END
@@ -1722,7 +1724,10 @@ BEGIN
             SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
             WHERE a.id = ANY (apps)));
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     app_id := apps[1];
     SELECT b.tokens, b.created_at INTO tokens, created_at
     FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
@@ -1981,12 +1986,15 @@ SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_cust
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
     target record;
     taken carillon.cancelled_job[];
     jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        PERFORM carillon.refuse(carillon.unknown_app(cancel_messages.app));
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     FOR target IN
         SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
@@ -2066,8 +2074,7 @@ BEGIN
         refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
             'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
-        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL,
-            'Pass the argument app.');
+        refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
     ELSE
         known := matches[1];
     END IF;
@@ -2110,7 +2117,12 @@ BEGIN
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
         created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
@@ -2151,7 +2163,12 @@ BEGIN
         refusal := carillon.refusal('channel_id', 'a channel and a reference that are not recorded yet',
             quote_literal(channel_id) || ' and ' || quote_literal(reference), NULL, '23505');
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
     PERFORM carillon.record_of_actor('record channel', target,
@@ -2170,7 +2187,10 @@ DECLARE
 BEGIN
     LOOP
         answer := carillon.find_channel(app, reference);
-        PERFORM carillon.refuse(answer.refusal);
+        IF (answer.refusal).message IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+                COLUMN = (answer.refusal).argument, HINT = coalesce((answer.refusal).hint, 'Pass the argument app.');
+        END IF;
         CASE (answer.known).state
             WHEN 'ready' THEN RETURN (answer.known).channel_id;
             WHEN 'failed', 'missing' THEN
@@ -2205,7 +2225,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     answer record := carillon.find_channel(coalesce(app, ''), channel);
 BEGIN
-    PERFORM carillon.refuse(answer.refusal);
+    IF (answer.refusal).message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = (answer.refusal).code, MESSAGE = (answer.refusal).message,
+            COLUMN = (answer.refusal).argument, HINT = (answer.refusal).hint;
+    END IF;
     DELETE FROM carillon.channels c
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
         AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
@@ -2469,7 +2492,7 @@ $$;
 -- check_fields() returns the alert as JSON, whichever arguments specify it; a sound that is a dictionary; and, as `more`, the
 -- members of aps that few messages have.
 CREATE OR REPLACE FUNCTION carillon.check_fields(
-    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT more text, OUT refusal carillon.refusal
+    m carillon.message_arguments, INOUT alert text, OUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
@@ -2479,9 +2502,8 @@ BEGIN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
-        sound := btrim(m.sound, E' \t\r\n');
-    END IF;
+    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object'
+        THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
         refusal := coalesce(carillon.broken_json('alert', m.alert), carillon.broken_json('sound', m.sound));
@@ -2825,7 +2847,7 @@ BEGIN
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
         THEN
-            checked := carillon.check_fields(m, alert, sound);
+            checked := carillon.check_fields(m, alert);
             alert := checked.alert;
             sound := checked.sound;
             more := checked.more;
@@ -3673,7 +3695,10 @@ BEGIN
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -3712,7 +3737,10 @@ BEGIN
                     FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
         WHERE o.rolname = unisolate_app.role)
@@ -4478,7 +4506,10 @@ BEGIN
     ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(message_status.app);
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     FOR message IN
         SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
@@ -5320,7 +5351,8 @@ CREATE OR REPLACE FUNCTION carillon.reap_batch(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
+    refusal carillon.refusal;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
     at_table bigint := coalesce(place[1], 0);
     at_app bigint := coalesce(place[2], -2147483648);
@@ -5336,6 +5368,11 @@ DECLARE
     candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
+    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reap_batch.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     handled := 0;
     deleted := 0;
     faults := '{}';
@@ -5450,11 +5487,16 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place bigint[];
     total bigint := 0;
 BEGIN
-    PERFORM carillon.app_id(reap.app) WHERE reap.app IS NOT NULL;
+    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
+        refusal := carillon.unknown_app(reap.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
@@ -5469,9 +5511,15 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place bigint[];
 BEGIN
+    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
         COMMIT;
@@ -5490,10 +5538,16 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
+    refusal carillon.refusal;
     target record;
     watched carillon.watched_tables;
 BEGIN
+    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reapable.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP
@@ -5773,7 +5827,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -5799,9 +5853,12 @@ CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
 BEGIN
     IF id IS NULL THEN
-        PERFORM carillon.refuse(carillon.unknown_app(app));
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     RETURN id;
 END
@@ -6028,7 +6085,10 @@ BEGIN
                 include_delivered) AS r
             WHERE chosen IS NULL OR a.app_id = ANY (chosen));
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     horizon := coalesce(now() - since, '-infinity');
     FOR target IN
         SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p
@@ -6828,14 +6888,15 @@ $$;
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
 -- or another message holds the dedupe_key.
 --
--- enqueue and broadcast share this function. Their arguments come as one row, so that the context of an error names no forty types.
+-- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
+-- list of forty types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal;
+    refusal carillon.refusal := made.refusal;
     wanted text;
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
@@ -6851,40 +6912,47 @@ DECLARE
     jobs integer := 0;
     pushes bigint := 0;
 BEGIN
-    IF (made.refusal).message IS NOT NULL THEN
-        PERFORM carillon.refuse(made.refusal);
+    IF refusal.message IS NOT NULL THEN
+        NULL;
     ELSIF everyone THEN
-        PERFORM carillon.refuse(carillon.check_kind(kind));
-        wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-        cuts := carillon.open_audience(made.app_id, wanted, size);
-        FETCH cuts INTO job_tokens, job_payloads;
+        refusal := carillon.check_kind(kind);
+        IF refusal.message IS NULL THEN
+            wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+            cuts := carillon.open_audience(made.app_id, wanted, size);
+            FETCH cuts INTO job_tokens, job_payloads;
+        END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
         payloads := made.payloads;
     ELSE
         cleaned := carillon.clean_tokens(m.tokens);
-        PERFORM carillon.refuse(cleaned.refusal);
         clean := cleaned.clean;
+        refusal := cleaned.refusal;
         IF made.payloads IS NOT NULL THEN
             payloads := ARRAY(
                 SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
                 WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
         END IF;
     END IF;
-    IF clean IS NULL AND job_tokens IS NULL THEN
-        IF m.is_strict THEN
-            refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
-                    quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
-                ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                    CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
-            PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF clean IS NULL AND job_tokens IS NULL THEN
+        IF m.is_strict IS NOT TRUE THEN
+            RETURN NULL;
         END IF;
-        RETURN NULL;
-    END IF;
+        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
+            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
     -- Most calls name no push type.
-    IF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
+    ELSIF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
         refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-        PERFORM carillon.refuse(refusal);
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
@@ -7078,7 +7146,12 @@ BEGIN
                 'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     m.app := a.app;
     m.tokens := a.tokens;
     m.payload_type := 'text'::regtype;
@@ -7212,7 +7285,12 @@ BEGIN
                 format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
     IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
         m.expires_at := greatest(now(), p.run_at) + storage;
     ELSIF (answer.known).policy = 0 THEN
@@ -7512,7 +7590,8 @@ BEGIN
             WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
                 quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
             ELSE carillon.check_kind(register_token.kind) END;
-        PERFORM carillon.refuse(refusal);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
     VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),
@@ -7566,7 +7645,10 @@ BEGIN
         WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
             carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
@@ -7641,7 +7723,10 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
 BEGIN
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
@@ -7661,7 +7746,11 @@ DECLARE
     before jsonb;
     after jsonb;
 BEGIN
-    PERFORM carillon.refuse(refusal);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
     -- Feedback that the table has missed is applied with the new columns.
@@ -7700,8 +7789,14 @@ CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
+    refusal carillon.refusal;
 BEGIN
+    IF watching_app IS NULL THEN
+        refusal := carillon.unknown_app(unwatch_tokens.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
     IF FOUND THEN
@@ -8354,7 +8449,7 @@ BEGIN
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -8363,7 +8458,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts unique_ids_of
                 settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
@@ -8492,26 +8587,26 @@ UPDATE carillon.schema_migrations SET checksum = '912f46087160ad059ef4deeee300bf
 UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '77367c3e3e1c0bd43ba7c1b6e026f0ccfbca09679efe864cb7da5f88c6eab5c0' WHERE file = 'functions/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '30ea0622c7c7285950531c92d9dbd92d6d497f2efd9cdd5db81f951ad61a7513' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'ffd04076075cc81771d3d333d4b41a6529deb069fdb1125f2cc87c093b9209bc' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'fe8158d823d68f25f182e9e904bdcf2b0283ccc2cbd4c039014a25b44a4eea66' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '2a1486016112d43d0484bd6cfb79684a61aa2e32f881c7e44f35cc6be9a21d16' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = 'bd4c43afc24cef9afbc8e12221a2ac98f86f51b1d36d062eefd08dfc1a56f857' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'cc7217be9036fcfddf8eb69038bfeb0a7ee6b2f8f8fb6dbcc1e9f110bf477cea' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'e69b59a076b91568029a77d7857d6463bc7b1200977cf83b54ee824e59f74b09' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '85d7ec5d5196cc9eee25fa1bf2e572b8fc02d111e73c9eea7bd8a6f7c24a65d7' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3845d96b778c07ecbf26011db6ce79e3c590fab241a696d20fb09a6926b424c0' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '8ed02a063cbf0cff5a19a955c185a263fa4d336219d4bb0e3338b48340a59b10' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '083f7e6839c93108000e5071163111f899959660fe01ee02842d18298cb909e0' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'cadbd23b8ede256494d9290d4f24943a3be86a28f1b22f24355ceaf7a380faa7' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '7f62c826491b9071712a307f77837bd3f5b5b971c37e59eaa54fdbb1712d6f27' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '5ce9a552f39526f7cb290ea5f5a84b4ed9d0b346c8ceeb69dbcd7d89259f0be5' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = '55d3d6a56abce820a4f9d275662d90d364d6f8c10ee31646d222fcc0bf96e944' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';
@@ -8519,25 +8614,25 @@ UPDATE carillon.schema_routines SET checksum = '9a3ae4c9bed762b93f79d0dffac1898b
 UPDATE carillon.schema_routines SET checksum = '2cfc142eb9865ba615df8d0293c2a3813c6618d1adbe07d7448c49dc618977ff' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '5d5623a42062cead0423b90bf15fd6ecf150d3b6f2a70b32ba4967f5f3bf1f43' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'f67a4d776f38e9c662129d9b7adf57db2015d4b4d1f8d8e540258cd4fcbf83dc' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '00ae6c902e11ff899b60abfa9d89f7131a4cc13b68aa1336ebe4aed87d854707' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '8b37547ab63be7e0a7ed401d18b815adb4ee0a689af59b2be6864c3c04e7d23c' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = 'f1a2462b8bd99952898e977721263847f01c8374f55580327b66c910e0fe2d73' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '3a379eb06b9a0da077946a8ed5de3d1d2335d2e141f6c1e31b2fe707db392c88' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = 'f933ae65d7d97d5953060dd6ed3c6340219cbf63c42646b7a45cba7453366a41' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = 'dacd722be68550869d44dd3cc1ffaaea77c8ebe48196e2f0b051895200386468' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '773388c720e95dbadcfa65f7360c3837be362f8e8abd019b75c08e3bed0f2c89' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '4e1e4841cf03617466331af48a059e6513a03d0a980e21f1704cbd33d86c66e7' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = '07c8de5852d3e0d00dffbe1b6957199442ceef8c4c358aeb160270126b9ec7fe' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '231d726fafaa4e79a95d21381ba8547f1a1615ee0eac758aadad2e72b37773c7' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = 'd35907647543c23776ea978554840112617b5ec0688f5f5cbbc79180ad1f100e' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '8c2637bb2fa5ab1de93580ee1c96339641842fa12c470030be079ab3f818bbe6' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '05e0f639f4285f3efe26df060f19c425042fbd8440e9d0a88bbe3f3ad0a59dd3' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'c191899dac4bcfbae072bca609ddb23c1ff7a06f99bbf4101f4da00763a613f8' WHERE file = 'functions/take_turn.sql';
-UPDATE carillon.schema_routines SET checksum = 'bd75be0cc4cb2659ae08fee54ae1a7fd2a94cec0200fce0fcb6efeb9675dd2fb' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '6ce7bc190e6f14e91e917f327a9b6b3b7ca6db85795a86c7771c050f4ca15147' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'de9231512d2108bb00acdf0566d9bf164d9180a1cdc5507b1556aa4ea40aeeb5' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '0c85ff0236479f04300907374066e54b4fc00e8bb1ff3fa85b684df512b7d325' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
