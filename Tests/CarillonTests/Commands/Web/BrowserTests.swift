@@ -126,7 +126,7 @@ struct BrowserTests {
             try await browser.see("The app is paused: its messages wait.")
             try await browser.see("the printer is on fire")
             try await browser.click("form[action='/apps/shop/resume'] button")
-            try await browser.see("The app sends again.")
+            try await browser.see("The app is resumed.")
             try await browser.type("50", into: "input[name=max_rate]")
             try await browser.click("form[action='/apps/shop/limits'] button")
             try await browser.see("50 at most")

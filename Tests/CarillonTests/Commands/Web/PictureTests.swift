@@ -60,7 +60,7 @@ struct PictureTests {
         try await browser.click("form[action='/apps/weather/pause'] button")
         try await browser.see("The app is paused")
         try await browser.click("form[action='/apps/weather/resume'] button")
-        try await browser.see("The app sends again")
+        try await browser.see("The app is resumed")
         try await browser.open(root + "/apps/shop")
         try await browser.type("500", into: "input[name=max_rate]")
         try await browser.click("form[action='/apps/shop/limits'] button")
