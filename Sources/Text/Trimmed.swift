@@ -19,8 +19,8 @@ extension UInt8 {
 }
 
 extension String {
-    /// Without the ASCII white space around it. It looks at bytes, each once: a step from character to character may look at all
-    /// of a hostile text.
+    /// Without the ASCII white space around it. It looks at each byte once. A step back over a flag, by contrast, counts all
+    /// flags before it.
     package var trimmed: String {
         guard let first = utf8.firstIndex(where: { !$0.isSpace }), let last = utf8.lastIndex(where: { !$0.isSpace })
         else { return "" }
