@@ -95,7 +95,12 @@ package struct RowDecoder: Decoder {
             if let column = decoder.source.column(for: key.stringValue), let array = try array(type, column) {
                 return array
             }
-            return try Value(from: decoder.at(key.stringValue))
+            do {
+                return try Value(from: decoder.at(key.stringValue))
+            } catch DecodingError.dataCorrupted(let context) {
+                let why = "holds a value that this program does not know: \(context.debugDescription)"
+                throw PostgresError(.unexpectedValue, "column \(key.stringValue) \(why)")
+            }
         }
 
         private func array<Value>(_ type: Value.Type, _ column: Int) throws -> Value? {
