@@ -18,8 +18,8 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
     /// Why it is paused, if known.
     package internal(set) var pausedReason: String?
     /// Microseconds since 1970.
-    package var createdAt: Int64 = 0
-    package var updatedAt: Int64 = 0
+    package internal(set) var createdAt: Int64 = 0
+    package internal(set) var updatedAt: Int64 = 0
 
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
