@@ -6,7 +6,7 @@ extension ConnectionEnd {
     static let exhausted = ours("exhausted")
     static let settingsMissing = fault("settings_missing", "the gateway sent no HTTP/2 settings in time")
     static let settingsUnacknowledged = fault(
-        "settings_unacknowledged",
+        Name.unacknowledged,
         "the gateway did not acknowledge our HTTP/2 settings in time"
     )
     static let starved = Self("starved", .starved, "the gateway allowed no streams")
@@ -16,9 +16,9 @@ extension ConnectionEnd {
         Self("goaway", .goodbye, "the gateway sent GOAWAY" + (reason.map { ": \($0)" } ?? " without a reason"))
     }
 
-    static func violated(_ what: String) -> Self { fault("violated", "the gateway violated HTTP/2: \(what)") }
+    static func violated(_ what: String) -> Self { fault(Name.violated, "the gateway violated HTTP/2: \(what)") }
 
-    static func flooded(_ what: String) -> Self { fault("flooded", "the gateway sent too much: \(what)") }
+    static func flooded(_ what: String) -> Self { fault(Name.flooded, "the gateway sent too much: \(what)") }
 
     private static func fault(_ name: String, _ explanation: String) -> Self {
         Self(name, .fault, explanation, code: .notHTTP2)
@@ -33,12 +33,19 @@ extension ConnectionEnd {
             }
     }
 
+    /// The names of ends for which the GOAWAY frame has an error code of its own.
+    private enum Name {
+        static let flooded = "flooded"
+        static let unacknowledged = "settings_unacknowledged"
+        static let violated = "violated"
+    }
+
     /// The error code for the GOAWAY frame.
     var errorCode: ErrorCode {
         switch name {
-        case "flooded": .enhanceYourCalm
-        case "settings_unacknowledged": .settingsTimeout
-        case "violated": .protocolError
+        case Name.flooded: .enhanceYourCalm
+        case Name.unacknowledged: .settingsTimeout
+        case Name.violated: .protocolError
         default: .noError
         }
     }
