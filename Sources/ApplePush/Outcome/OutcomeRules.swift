@@ -1,4 +1,5 @@
-/// Decides the outcome of a push: answered, safe to send again, or unknown. Nothing else decides it.
+/// Decides the outcome of a push over HTTP/2: answered, safe to send again, or unknown. Nothing else decides it. `SentWindow` and
+/// `BinaryReply` do so for the binary protocol.
 enum OutcomeRules {
     /// How a push can end without a full answer.
     enum Ending: Equatable {

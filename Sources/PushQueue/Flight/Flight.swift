@@ -4,7 +4,7 @@ import CarillonPostgres
 
 /// One claim being worked on, from its plan to its end.
 ///
-/// A value: events go in, the next step comes out. `Worker` does the steps with a database and a gateway, the simulation with
+/// A value: events go in, the next step comes out. `FlightRunner` does the steps with a database and a gateway, the simulation with
 /// models of both.
 struct Flight: Sendable {
     private enum Stage {
