@@ -7,7 +7,7 @@ extension APNs {
         /// A connection was opened.
         func connectionOpened(to gateway: Gateway)
 
-        /// A connection has ended, or could not be made.
+        /// A connection has ended or could not be opened.
         func connectionEnded(_ end: EndedConnection)
 
         /// A delivery has ended: every push of a message or a batch has its outcome.
@@ -16,7 +16,7 @@ extension APNs {
 
     /// A connection that has ended, or could not be made.
     public struct EndedConnection: Sendable {
-        /// To which gateway.
+        /// The gateway that it went to.
         public let gateway: Gateway
         /// Whether it was open: the TLS handshake had succeeded.
         public let wasOpen: Bool
@@ -39,7 +39,7 @@ extension APNs {
 
     /// A delivery whose pushes all have their outcomes.
     public struct EndedDelivery: Sendable {
-        /// To which gateway.
+        /// The gateway that it went to.
         public let gateway: Gateway
         /// The time from the call to the last outcome.
         public let duration: Duration

@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time and is kept for the
-/// next.
+/// next request.
 final class ChannelLines: Sendable {
     private struct Key: Hashable {
         let gateway: Gateway

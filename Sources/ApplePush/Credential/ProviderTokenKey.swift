@@ -47,7 +47,7 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
 
     package var digest: [UInt8] {
         let identity = Array("\(keyID) \(teamID) \(signingKey.publicKey.pem)".utf8)
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         return unsafe Digest.sha256(identity.span.bytes)
     }
 

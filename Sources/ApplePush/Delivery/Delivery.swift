@@ -163,7 +163,7 @@ struct Delivery {
         if waiting > 0 { giveUp(.cancelled) }
     }
 
-    /// What waits ends unsent.
+    /// Waiting pushes end unsent.
     mutating func giveUp(_ reason: UnsentReason) {
         while let positions = take(.max, in: .unlimited) {
             for position in positions { endUnsent(position, reason) }

@@ -33,7 +33,7 @@ struct TurnLine {
     private var served = 0
     private var credit = TurnLine.share
 
-    /// Whose turn it is.
+    /// The delivery whose turn it is.
     var first: Int32? {
         let number = levels[served].first
         return number == Self.none ? nil : number

@@ -151,7 +151,7 @@ final class HTTP2Conversation: Conversation {
         return true
     }
 
-    /// False if the connection takes no more.
+    /// Returns false if the connection takes no more.
     private func submit(_ position: Int, of run: DeliveryRun, at now: MonotonicInstant) -> Bool {
         let push = run.push(at: position)
         let tag = inFlight.insert(push, at: now)

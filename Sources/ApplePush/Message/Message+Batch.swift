@@ -14,7 +14,7 @@ extension APNs.Message {
         let collapseID = Array((self.collapseID ?? "").utf8)
         var batch = PushBatch()
         batch.reserve(pushes: tokens.count, headings: 1, bytes: payload.count + 128 + 64 * tokens.count)
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         let heading = unsafe batch.addHeading(
             payload: payload.span.bytes,
             topic: topic.span.bytes,
@@ -33,7 +33,7 @@ extension APNs.Message {
     /// The identity of the push to a token: the same in each retry.
     func pushID(for token: String) -> PushID {
         let token = Array(token.utf8)
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         return unsafe PushID.derived(installation: (id.high, id.low), message: 0, token: token.span.bytes)
     }
 }

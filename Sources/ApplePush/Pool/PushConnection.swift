@@ -108,7 +108,7 @@ final class PushConnection {
     private func writeOnce() throws(ConnectionEnd) -> WriteResult? {
         let output = self.output
         do {
-            // A span of an array that stays alive and unchanged through the call.
+            // Safe: the array stays alive and unchanged during the call.
             return try unsafe stream?.write(output.span.bytes.extracting(outputSent...))
         } catch {
             throw ConnectionEnd(error)
@@ -139,7 +139,7 @@ final class PushConnection {
             for _ in 0..<16 {
                 switch try stream?.read(into: &buffer) {
                 case .bytes(let count):
-                    // A span of an array that stays alive and unchanged through the call.
+                    // Safe: the array stays alive and unchanged during the call.
                     unsafe conversation.received(buffer.span.bytes.extracting(0..<count), at: now)
                     if isClosed { end(.closedByPeer) }
                 case .closed: end(.closedByPeer)
@@ -169,7 +169,7 @@ final class PushConnection {
         guard var stream = self.stream.take() else { return }
         // After a partly written frame, no other can be sent.
         guard !isRefusedByKernel, output.isEmpty, writeFailure == nil else { return }
-        // A span of an array that stays alive and unchanged through the call.
+        // Safe: the array stays alive and unchanged during the call.
         _ = unsafe try? stream.write(farewell.span.bytes)
         stream.closeNotify()
     }
