@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// A stand-in for Apple's push notification service, as strict as the real one, on a port of this machine.
+/// A stand-in for Apple's push notification service on a port of this machine. It is as strict as the real one.
 ///
 /// ```swift
 /// var configuration = SimulatorConfiguration()
@@ -13,9 +13,8 @@ import CarillonTLS
 /// await simulator.stop()
 /// ```
 ///
-/// It makes a certificate authority, whose root clients must trust, or uses the one in
-/// ``SimulatorConfiguration/stateFolder``. It can be started again after it was stopped: it then has the same root and the
-/// same port, and its counts begin at 0.
+/// It creates a certificate authority, whose root clients must trust, or uses the one in ``SimulatorConfiguration/stateFolder``. It
+/// can be restarted after a stop: it then has the same root and port, and its counts start at 0.
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
@@ -42,11 +41,11 @@ public final class APNsSimulator: Sendable {
 
     private struct State {
         var phase = Phase.stopped
-        /// Those of the last start.
+        /// The ports of the last start.
         var ports: Ports
-        /// Topics that were added to those of the configuration.
+        /// Topics added to those of the configuration.
         var topics: [String] = []
-        /// What is left of it after the stop.
+        /// The record that remains after a stop.
         var record: Record = (SimulatorStatistics(), [])
     }
 
@@ -85,16 +84,16 @@ public final class APNsSimulator: Sendable {
     /// The certificate, in PEM, of the authority that clients must trust.
     public var rootPEM: String { authority.pem }
 
-    /// The port it listens on, or listened on last.
+    /// The port that it listens on, or last listened on.
     public var port: UInt16 { state.withLock { $0.ports.gateway } }
 
-    /// The port that its channel service listens on, or listened on last; nil where it has none.
+    /// The port that its channel service listens on, or last listened on; nil if it has none.
     public var channelPort: UInt16? { state.withLock { $0.ports.channels } }
 
-    /// The port that its binary gateway listens on, or listened on last; nil where it has none.
+    /// The port that its binary gateway listens on, or last listened on; nil if it has none.
     public var binaryPort: UInt16? { state.withLock { $0.ports.binary } }
 
-    /// The port that its feedback service listens on, or listened on last; nil where it has none.
+    /// The port that its feedback service listens on, or last listened on; nil if it has none.
     public var feedbackPort: UInt16? { state.withLock { $0.ports.feedback } }
 
     /// Adds a dead device token to the list of the feedback service.
@@ -102,8 +101,8 @@ public final class APNsSimulator: Sendable {
 
     /// Adds a bundle identifier to ``SimulatorConfiguration/topics``, as when an app is added to a signing key.
     ///
-    /// As at Apple, a connection with provider tokens keeps the topics that were known at its first push, and refuses this one
-    /// (`TopicDisallowed`). Where the configuration names no topics, provider tokens may push to every one from the start.
+    /// As with Apple, a connection with provider tokens keeps the topics that were known at its first push, and refuses the new one
+    /// (`TopicDisallowed`). If the configuration names no topics, provider tokens may push to any topic from the start.
     public func allow(topic: String) async throws(SimulatorError) {
         guard HeaderForm.isTopic(Array(topic.utf8).span) else { throw .badTopic(topic) }
         let running: Running? = state.withLock { state in
@@ -114,7 +113,7 @@ public final class APNsSimulator: Sendable {
         await running?.server.allow(topic)
     }
 
-    /// Issues a client certificate that names these topics as Apple's do.
+    /// Issues a client certificate that names these topics the way Apple's certificates do.
     public func issueCertificate(
         topics: [String],
         commonName: String? = nil,
@@ -135,8 +134,8 @@ public final class APNsSimulator: Sendable {
         return IssuedCertificate(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
     }
 
-    /// Makes a signing key for a test, as the text of a `.p8` file. A simulator without
-    /// ``SimulatorConfiguration/providerKeys`` accepts it under any key ID and team ID.
+    /// Creates a signing key for a test, as the text of a `.p8` file. A simulator without ``SimulatorConfiguration/providerKeys``
+    /// accepts it under any key ID and team ID.
     public static func makeSigningKey() throws(SimulatorError) -> String {
         try SimulatorError.unavailable { try SigningKey.generate().pem }
     }
@@ -158,7 +157,7 @@ public final class APNsSimulator: Sendable {
                 (state.phase, state.ports) = (.running(running), opened)
                 return state.topics
             }
-            // Those that were added during the start.
+            // Add the topics that were added during the start.
             for topic in added { await running.server.allow(topic) }
         } catch {
             state.withLock { $0.phase = .stopped }
@@ -183,10 +182,10 @@ public final class APNsSimulator: Sendable {
         state.withLock { ($0.phase, $0.record) = (.stopped, record) }
     }
 
-    /// The counts since it was started.
+    /// The counts since the last start.
     public func statistics() async -> SimulatorStatistics { await record().statistics }
 
-    /// The requests since it was started, in order, if ``SimulatorConfiguration/recordsDeliveries`` is set.
+    /// The requests since the last start, in order, if ``SimulatorConfiguration/recordsDeliveries`` is set.
     public func deliveries() async -> [Delivery] { await record().deliveries }
 
     private func record() async -> Record {

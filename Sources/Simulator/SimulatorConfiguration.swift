@@ -4,7 +4,7 @@ public struct SimulatorConfiguration: Sendable {
     public enum Environment: String, Sendable, CaseIterable {
         /// api.push.apple.com.
         case production
-        /// api.sandbox.push.apple.com: answers carry an `apns-unique-id` too.
+        /// api.sandbox.push.apple.com: answers also carry an `apns-unique-id`.
         case sandbox
     }
 
@@ -12,65 +12,66 @@ public struct SimulatorConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port to listen on; 0 lets the system choose.
     public var port: UInt16 = 0
-    /// The names and addresses that clients may use: those of the server certificate.
+    /// The names and addresses in the server certificate, which clients may use.
     public var serverNames = ["localhost", "127.0.0.1", "::1"]
     /// The environment that the simulator stands in for.
     public var environment = Environment.production
-    /// The only bundle identifiers that provider tokens may push to; empty allows every one.
-    /// ``APNsSimulator/allow(topic:)`` adds one later.
+    /// The only bundle identifiers that provider tokens may push to; empty to allow all. ``APNsSimulator/allow(topic:)`` adds one
+    /// later.
     public var topics: [String] = []
-    /// Topics to add by themselves, so long after the start. ``topics`` must name others.
+    /// Topics to add automatically, each this long after the start. ``topics`` must not be empty.
     public var laterTopics: [String: Duration] = [:]
-    /// The keys whose provider tokens are accepted. With none, keys are learnt from provider tokens: see ``ProviderKey``.
+    /// The keys whose provider tokens are accepted. If empty, keys are learnt from provider tokens: see ``ProviderKey``.
     public var providerKeys: [ProviderKey] = []
-    /// Refuses incorrect requests that Apple accepts: provider tokens with a DER signature or an `iat` in quotes, and
+    /// Whether to refuse incorrect requests that Apple accepts: provider tokens with a DER signature or an `iat` in quotes, and
     /// connections that do not negotiate `h2`.
     public var isPedantic = false
-    /// Whether a device token belongs to the app of its first accepted push, and is refused to others
-    /// (`DeviceTokenNotForTopic`). Up to a million device tokens are remembered, the most recently used ones.
+    /// Whether a device token belongs to the app of its first accepted push and is refused to other apps
+    /// (`DeviceTokenNotForTopic`). The million most recently used device tokens are remembered.
     public var bindsTokens = true
-    /// A folder that keeps the simulator's authority, so that its root stays the same; nil: each simulator has a new one.
+    /// A folder that keeps the simulator's authority, so that its root stays the same; nil to create a new authority each time.
     public var stateFolder: String?
-    /// Answers by device token prefix, of which the longest wins, and to requests about channels.
+    /// Answers by device token prefix, where the longest prefix wins, and answers to requests about channels.
     public var answers: [AnswerRule] = []
-    /// How long each answer is held back.
+    /// How long each answer is delayed.
     public var delay = Duration.zero
-    /// After how many requests a connection gets GOAWAY.
+    /// The number of requests after which a connection gets GOAWAY.
     public var goAwayAfter: Int?
-    /// After how many requests a connection is reset (RST). The last of them is not answered.
+    /// The number of requests after which a connection is reset (RST). The last request is not answered.
     public var resetAfter: Int?
-    /// Concurrent streams, announced in the first SETTINGS. Nil: as at Apple, 1000, but without a client certificate 1 until
-    /// the first good provider token.
+    /// The number of concurrent streams, announced in the first SETTINGS. If nil, as with Apple: 1000, but without a client
+    /// certificate 1 until the first good provider token.
     public var maximumStreams: UInt32?
     /// The HTTP/2 flow-control window of each connection and each stream: how many bytes of bodies clients may send ahead.
     /// 65,535 is the default of HTTP/2.
     public var window = 65_535
-    /// How far away the simulator seems to be: the round-trip time, half of it in either direction. A link holds
-    /// ``window`` and four megabytes, which is more than clients within the window send ahead.
+    /// The simulated distance as a round-trip time, half of it in each direction. A link buffers ``window`` plus four megabytes,
+    /// more than clients that respect the window send ahead.
     public var distance = Duration.zero
-    /// The port of the channel service, which creates, reads, removes and lists channels; 0 lets the system choose; nil: there
-    /// is none. Broadcasts to channels go to ``port``, as pushes do.
+    /// The port of the channel service, which creates, reads, removes and lists channels; 0 lets the system choose; nil for no
+    /// channel service. Broadcasts to channels go to ``port``, like pushes.
     public var channelPort: UInt16?
-    /// The port of the legacy binary gateway; 0 lets the system choose; nil: there is none. Its errors are held back for
-    /// ``delay``, as answers are, and what comes meanwhile is discarded.
+    /// The port of the legacy binary gateway; 0 lets the system choose; nil for no binary gateway. Its errors are delayed by
+    /// ``delay``, like answers; notifications that arrive in the meantime are discarded.
     public var binaryPort: UInt16?
-    /// The port of the legacy feedback service; 0 lets the system choose; nil: there is none.
+    /// The port of the legacy feedback service; 0 lets the system choose; nil for no feedback service.
     public var feedbackPort: UInt16?
-    /// What the feedback service lists from the start.
+    /// The device tokens that the feedback service lists from the start.
     public var deadTokens: [DeadToken] = []
-    /// After how many bytes of the list the feedback service's first connection ends; later ones end after the list.
+    /// The number of bytes after which the feedback service's first connection ends; later connections send the whole list.
     public var feedbackCutAfter: Int?
     /// A file to which a JSON line is appended for each request and each failed connection; `-` is standard output.
     public var logFile: String?
-    /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
+    /// Whether to keep every request in memory, for ``APNsSimulator/deliveries()``.
     public var recordsDeliveries = false
-    /// Called for each request when it was received and when it was answered. It runs on the simulator's thread, which does
-    /// nothing else meanwhile. A test can break something at that very moment.
+    /// Called for each request when it has been received and when it has been answered. It runs on the simulator's thread, which
+    /// does nothing else in the meantime, so a test can break something at exactly that moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?
-    /// Called for each connection that failed: in its handshake, because its client broke the rules of HTTP/2, or because a
-    /// frame was incomplete for too long. It runs on the simulator's thread, too.
+    /// Called for each connection that failed: in its handshake, because its client violated HTTP/2, or because a frame was
+    /// incomplete for too long. It also runs on the simulator's thread.
     public var failureObserver: (@Sendable (ConnectionFailure) -> Void)?
-    /// Only requests to device tokens with this prefix are logged, kept and observed. The others are counted, which is cheap.
+    /// Only requests to device tokens with this prefix are logged, kept and observed. Other requests are only counted, which is
+    /// cheap.
     public var recordedPrefix = ""
 
     /// Apple's behaviour, on a port of 127.0.0.1 that the system chooses.

@@ -36,7 +36,7 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
         return SimulatorError(.badConfiguration, "\"\(topic)\" \(words)")
     }
 
-    /// Calls the body. Its error, behind these words, is why the simulator is unavailable.
+    /// Calls the body, and turns its error into `unavailable` with these words in front.
     static func unavailable<R: ~Copyable>(_ words: String = "", _ body: () throws -> R) throws(SimulatorError) -> R {
         do {
             return try body()

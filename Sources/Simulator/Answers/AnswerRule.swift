@@ -6,7 +6,7 @@ public struct AnswerRule: Sendable, Hashable {
     public enum Action: Sendable, Hashable {
         /// It is answered.
         case answer(status: UInt16, reason: String?, timestamp: Timestamp)
-        /// It is received and never answered, as APNs is known to do.
+        /// It is received and never answered, as sometimes happens with APNs.
         case silence
         /// It is received, and its stream is reset with `INTERNAL_ERROR`.
         case reset
@@ -22,18 +22,18 @@ public struct AnswerRule: Sendable, Hashable {
         case milliseconds(Int64)
     }
 
-    /// Hexadecimal digits in lower case; empty for every device token. Or what a request about channels asks for: `broadcast`,
+    /// Hexadecimal digits in lower case, empty for all device tokens; or the action of a request about channels: `broadcast`,
     /// `create`, `read`, `remove` or `list`.
     public let prefix: String
     /// What happens to a push under this rule.
     public let action: Action
     /// Sent as `retry-after`, in seconds.
     public let retryAfter: UInt32?
-    /// How many times the rule applies to one device token, after which it is ignored for that token; nil for always. Such
-    /// rules count a million device tokens together, and do not apply to others.
+    /// How many times the rule applies to one device token before it is ignored for that token; nil for always. Such rules together
+    /// count up to a million device tokens, and do not apply to further ones.
     public let times: UInt32?
 
-    /// A rule. A reason and a timestamp that are left out are Apple's usual ones for the status.
+    /// A rule. A missing reason or timestamp defaults to Apple's usual one for the status.
     public init(
         prefix: String,
         status: UInt16,
@@ -123,13 +123,13 @@ public struct AnswerRule: Sendable, Hashable {
         )
     }
 
-    /// What requests about channels it is for; nil for a rule for device tokens.
+    /// The action of the channel requests that it applies to; nil for a rule for device tokens.
     var channelAction: ChannelAction? { ChannelAction(rawValue: prefix) }
 
     /// The prefix as it was written: `*` for every device token.
     var name: String { prefix.isEmpty ? "*" : prefix }
 
-    /// A sentence on what Apple would answer otherwise, since that may be a slip; nil for most rules.
+    /// A warning if Apple would never answer like this, because that may be a mistake; nil for most rules.
     public var oddity: String? {
         guard case .answer(let status, let reason, _) = action else { return nil }
         if status == 200 {
@@ -142,7 +142,7 @@ public struct AnswerRule: Sendable, Hashable {
         return "The rule for \(name) answers with \(reason), which Apple does not have for \(status): \(list)."
     }
 
-    /// Apple's reasons for a status, the usual one first.
+    /// Apple's reasons for a status, the most usual first.
     private static func reasons(of status: UInt16) -> [String] {
         let first =
             switch status {

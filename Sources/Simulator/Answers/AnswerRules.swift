@@ -2,7 +2,7 @@ import CarillonText
 
 /// All rules, found by the device token's digits: the longest prefix wins.
 ///
-/// A tree with sixteen branches a node. Most device tokens leave it at the first digit.
+/// A tree with sixteen branches per node. Most device tokens leave it at the first digit.
 struct AnswerRules {
     private struct Use: Hashable {
         let rule: Int
@@ -12,23 +12,24 @@ struct AnswerRules {
     private static let none: Int32 = -1
 
     private let rules: [AnswerRule]
-    /// Sixteen a node: the node that each next digit leads to.
+    /// Sixteen entries per node: the node that each next digit leads to.
     private var branches = Array(repeating: none, count: 16)
     /// The rule that ends at each node.
     private var ends = [none]
     /// The rules for requests about channels.
     private var named: [ChannelAction: Int] = [:]
     private let hasPrefixes: Bool
-    /// How often a rule of limited times has applied to a device token. None is ever dropped: its rule would apply again.
+    /// How often each limited rule has applied to a device token. No entry is ever dropped, because its rule would then apply
+    /// again.
     private var uses: [Use: UInt32] = [:]
     private let countedTokens: Int
     private let hash = DeviceTokenHash()
-    /// How often a rule of limited times did not apply because no further device token is counted.
+    /// How often a limited rule did not apply because no further device tokens are counted.
     private(set) var uncounted = 0
 
-    /// Of two rules with one prefix the later applies.
-    /// - Parameter countedTokens: How many device tokens rules of limited times count, at about 40 bytes each. They do not
-    ///   apply to others.
+    /// Of two rules with the same prefix, the later applies.
+    /// - Parameter countedTokens: How many device tokens the limited rules count, at about 40 bytes each. They do not apply to
+    ///   further tokens.
     init(_ rules: [AnswerRule], countedTokens: Int = 1_000_000) {
         self.rules = rules
         self.countedTokens = countedTokens
@@ -53,10 +54,10 @@ struct AnswerRules {
         }
     }
 
-    /// Whether there are none for device tokens.
+    /// Whether there are no rules for device tokens.
     var isEmpty: Bool { !hasPrefixes }
 
-    /// The verdict of the rule that applies to this push, which is counted.
+    /// The verdict of the rule that applies to this push. Counts the use.
     mutating func verdict(on token: Span<UInt8>) -> Verdict {
         if !hasPrefixes { return .accepted }
         var depth = token.count
@@ -69,7 +70,7 @@ struct AnswerRules {
         return .accepted
     }
 
-    /// The rule that applies to this request about channels, which is counted by its channel, or by its app.
+    /// The rule that applies to this request about channels. Counts the use by channel or, without one, by app.
     mutating func rule(for action: ChannelAction, _ subject: Span<UInt8>) -> Int? {
         guard let rule = named[action] else { return nil }
         guard let times = rules[rule].times else { return rule }

@@ -1,16 +1,16 @@
 import CarillonText
 
-/// What goes back on a stream. There is one for each refusal and each rule, so that an answer is only looked up. It is an
+/// The answer on a stream. There is one for each refusal and each rule, so that an answer only has to be looked up. It is an
 /// object, so that passing it on costs one reference count, not one for each of its texts.
 final class GatewayAnswer: Sendable {
-    /// Nil where the stream is left open, or reset.
+    /// Nil if the stream is left open or reset.
     let status: UInt16?
     let reason: String?
-    /// The cause in more detail than the reason, for the log.
+    /// The cause, in more detail than the reason, for the log.
     let detail: String?
     let retryAfter: [UInt8]
     private let timestamp: AnswerRule.Timestamp
-    /// The body, unless it has the time of the request.
+    /// The body, unless it contains the time of the request.
     private let body: [UInt8]
     let resetsStream: Bool
 
@@ -62,7 +62,7 @@ final class GatewayAnswer: Sendable {
         }
     }
 
-    /// Since when the device token of a request at `now` is dead, in seconds since 1970; nil unless the answer is a 410.
+    /// When the device token of a request at `now` died, in seconds since 1970; nil unless the answer is a 410.
     func death(now: Int64) -> UInt32? {
         guard status == 410 else { return nil }
         if case .milliseconds(let milliseconds) = timestamp { return UInt32(truncatingIfNeeded: milliseconds / 1000) }
@@ -74,7 +74,7 @@ final class GatewayAnswer: Sendable {
         if case .now = timestamp { Self.body(reason, timestamp, now: now) } else { body }
     }
 
-    /// `{"reason":"…"}`, with a `timestamp` where Apple sends one; empty without a reason.
+    /// `{"reason":"\…"}`, with a `timestamp` if Apple sends one; empty without a reason.
     private static func body(_ reason: String?, _ timestamp: AnswerRule.Timestamp, now: Int64) -> [UInt8] {
         guard let reason else { return [] }
         var body: [UInt8] = []

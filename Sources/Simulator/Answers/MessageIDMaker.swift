@@ -1,4 +1,4 @@
-/// Makes the `apns-id` of a request that brought none: a UUID in upper case, as Apple's are. No two of one run are alike.
+/// Makes the `apns-id` for a request without one: a UUID in upper case, like Apple's, unique within a run.
 struct MessageIDMaker {
     private static let digits: StaticString = "0123456789ABCDEF"
 
@@ -7,7 +7,7 @@ struct MessageIDMaker {
 
     init() {
         var random = SystemRandomNumberGenerator()
-        // Version 8 and the variant of RFC 9562; the lowest 32 bits count.
+        // Version 8 and the variant of RFC 9562; the lowest 32 bits are a counter.
         high = random.next() & ~0xF000 | 0x8000
         low = random.next() & 0x3FFF_FFFF_0000_0000 | 0x8000_0000_0000_0000
     }

@@ -2,12 +2,11 @@ import CarillonIO
 import CarillonPOSIX
 import CarillonTLS
 
-/// The file that keeps a simulator's authority from start to start: its certificate and its private key, readable by its owner
-/// only.
+/// The file that keeps a simulator's authority between starts: its certificate and its private key, readable only by the owner.
 struct AuthorityFile {
     private let path: String
 
-    /// The file in that folder, which is made if there is none.
+    /// The file in that folder, which is created if it does not exist.
     init(in folder: String) throws(SimulatorError) {
         path = folder + (folder.hasSuffix("/") ? "" : "/") + "authority.pem"
         if mkdir(folder, 0o700) == 0 { return }
@@ -28,12 +27,12 @@ struct AuthorityFile {
         try SimulatorError.unavailable { try CertificateAuthority(name: "APNs simulator") }
     }
 
-    /// The authority in the file; a new one where there is none yet.
+    /// The authority in the file, or a new one if there is none yet.
     func authority() throws(SimulatorError) -> CertificateAuthority {
         if let kept = try read() { return kept }
         let made = try Self.newAuthority()
         if try write(made.secretPEM) { return made }
-        // Another simulator was faster: its authority is the one of this folder.
+        // Another simulator was faster; use its authority.
         guard let kept = try read() else {
             throw SimulatorError(.unavailable, "Another program made and removed the file \(path): start again.")
         }
@@ -64,7 +63,7 @@ struct AuthorityFile {
                 underlying: error
             )
         }
-        // Who has the key can be any server to clients that trust its root.
+        // Anyone with the key can impersonate any server to clients that trust the root.
         guard facts.st_mode & 0o077 == 0 else {
             let mode = String(facts.st_mode & 0o777, radix: 8)
             throw SimulatorError(
@@ -76,7 +75,7 @@ struct AuthorityFile {
         return authority
     }
 
-    /// Puts the whole file in its place at once. False where there is one already.
+    /// Puts the complete file in place atomically. Returns false if there is already one.
     private func write(_ text: String) throws(SimulatorError) -> Bool {
         let draft = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 16))"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

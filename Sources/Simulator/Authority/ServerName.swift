@@ -13,7 +13,7 @@ enum ServerName {
         return !isLong && labels.enumerated().allSatisfy { isLabel($1) || $0 == 0 && $1 == "*" && labels.count > 1 }
     }
 
-    /// Its bytes are those of a topic.
+    /// A label consists of the bytes that a topic may have.
     private static func isLabel(_ text: Substring) -> Bool {
         let isEdge = text.hasPrefix("-") || text.hasSuffix("-")
         return text.utf8.count <= 63 && !isEdge && HeaderForm.isTopic(Array(text.utf8).span)

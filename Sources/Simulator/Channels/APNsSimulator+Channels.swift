@@ -1,9 +1,9 @@
-/// The channels of apps, which a test may also make and remove without a request.
+/// The channels of apps, which a test can also create and remove without a request.
 extension APNsSimulator {
-    /// The ids of an app's channels, in the order of their creation.
+    /// The IDs of an app's channels, in the order of their creation.
     public func channels(of app: String) -> [String] { channelTable.list(of: app) }
 
-    /// Creates a channel, and returns its id.
+    /// Creates a channel, and returns its ID.
     ///
     /// - Parameters:
     ///   - app: The bundle identifier of the app.
@@ -18,7 +18,7 @@ extension APNsSimulator {
         return channel.id
     }
 
-    /// Removes a channel. False if the app has no such channel.
+    /// Removes a channel. Returns false if the app has no such channel.
     @discardableResult
     public func removeChannel(_ id: String, of app: String) -> Bool { channelTable.remove(id, of: app) }
 }

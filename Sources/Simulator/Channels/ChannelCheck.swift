@@ -1,8 +1,8 @@
 import CarillonPushRules
 import FoundationEssentials
 
-/// Checks the form of requests about channels, and carries out those that are good. Such requests are rare: it makes texts and
-/// parses JSON as it likes.
+/// Checks the form of requests about channels, and carries out the good ones. Such requests are rare, so it may allocate strings
+/// and parse JSON freely.
 struct ChannelCheck {
     private static let rules = PushTypeRules.channel
 
@@ -33,7 +33,7 @@ struct ChannelCheck {
         let aps: APS?
     }
 
-    /// The bundle identifiers that provider tokens may push to; empty: any.
+    /// The bundle identifiers that provider tokens may push to; empty for any.
     private var topics: [String]
     private let table: ChannelTable
 
@@ -46,14 +46,14 @@ struct ChannelCheck {
         if !topics.isEmpty, !topics.contains(topic) { topics.append(topic) }
     }
 
-    /// What is wrong before the credential is looked at.
+    /// The refusal before the credential is checked, if any.
     func refusalOfRoute(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
         if head.duplicate != nil { return .duplicateHeaders }
         if route.action == .broadcast, !bytes.extracting(head.method.range).equals("POST") { return .methodNotAllowed }
         return HeaderForm.isTopic(bytes.extracting(route.app)) ? nil : .badChannelPath
     }
 
-    /// What is wrong with a request whose credential is good.
+    /// The refusal of a request whose credential is good, if any.
     func refusal(
         of route: ChannelRoute,
         _ head: RequestHead,
@@ -129,7 +129,7 @@ struct ChannelCheck {
         return (policy.number == 1, nil)
     }
 
-    /// Does what a good request to the channel service asks for.
+    /// Carries out a good request to the channel service.
     func carryOut(
         _ route: ChannelRoute,
         _ head: RequestHead,

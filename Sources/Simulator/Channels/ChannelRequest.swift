@@ -6,7 +6,7 @@ struct ChannelRequest: Sendable, Hashable {
     /// The channel that the request names, or that it has created.
     let channel: String?
 
-    /// Nil without a route: a push to a device token.
+    /// Nil if there is no route, as for a push to a device token.
     init?(_ route: ChannelRoute?, _ head: RequestHead, in bytes: Span<UInt8>, _ verdict: Verdict?) {
         guard let route else { return nil }
         action = route.action

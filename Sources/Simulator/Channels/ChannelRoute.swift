@@ -1,6 +1,6 @@
 import CarillonHTTP2
 
-/// Where a request about channels goes: `/4/broadcasts/apps/APP` at the gateway, and `/1/apps/APP/channels` or
+/// The target of a request about channels: `/4/broadcasts/apps/APP` at the gateway, and `/1/apps/APP/channels` or
 /// `/1/apps/APP/all-channels` at the channel service.
 struct ChannelRoute {
     private static let broadcastPrefix: StaticString = "/4/broadcasts/apps/"
@@ -9,10 +9,10 @@ struct ChannelRoute {
     private static let allChannels: StaticString = "/all-channels"
 
     let action: ChannelAction
-    /// Where the bundle identifier lies in the bytes of the request.
+    /// The range of the bundle identifier in the bytes of the request.
     let app: Range<Int>
 
-    /// Nil for other paths, and for methods that a path does not have.
+    /// Nil for other paths, and for methods that the path does not support.
     init?(of head: RequestHead, in bytes: Span<UInt8>, at service: GatewayService) {
         let path = bytes.extracting(head.path.range)
         switch service {
@@ -46,7 +46,7 @@ struct ChannelRoute {
         return method.equals("DELETE") ? .remove : nil
     }
 
-    /// What is wrong with a request to the channel service that has no route.
+    /// The refusal of a request to the channel service that has no route.
     static func refusal(of head: RequestHead, in bytes: Span<UInt8>) -> Refusal {
         let path = bytes.extracting(head.path.range)
         for index in 0..<path.count where path[index] == UInt8(ascii: "?") { return .badRequestParameters }

@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// The channel service: a port of its own, as at Apple, whose connections the gateway serves beside its own.
+/// The channel service. It has its own port, as with Apple; the gateway serves its connections beside its own.
 actor ChannelServer: SimulatorService {
     nonisolated let context: ServiceContext
     var entrance: Entrance

@@ -1,7 +1,7 @@
 import CarillonIO
 import FoundationEssentials
 
-/// The channels of all apps, which outlive a stop of the simulator. Several threads may use it: a test's and the loop.
+/// The channels of all apps, which survive a stop of the simulator. Several threads may use it: the test's and the loop's.
 final class ChannelTable: Sendable {
     /// Apple's limit for an app in one environment.
     static let limit = 10_000
@@ -22,18 +22,18 @@ final class ChannelTable: Sendable {
 
     private struct App: Sendable {
         var channels: [String: Channel] = [:]
-        /// In the order of creation.
+        /// The IDs in the order of creation.
         var order: [String] = []
         var removed: Set<String> = []
     }
 
     private let apps = Guarded<[String: App]>([:])
 
-    /// Nil if the app has as many as it may have.
+    /// Creates a channel; nil if the app has reached the limit.
     func create(for app: String, storesMessages: Bool) -> Channel? {
         apps.withLock { apps in
             guard apps[app]?.channels.count ?? 0 < Self.limit else { return nil }
-            // Sixteen bytes in the usual alphabet of base64, like Apple's.
+            // Sixteen bytes in ordinary base64, like Apple's IDs.
             var random = SystemRandomNumberGenerator()
             let id = Data((0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &random) }).base64EncodedString()
             let channel = Channel(id: id, storesMessages: storesMessages)
@@ -50,7 +50,7 @@ final class ChannelTable: Sendable {
         }
     }
 
-    /// False if the app has no such channel.
+    /// Removes a channel; returns false if the app has no such channel.
     func remove(_ id: String, of app: String) -> Bool {
         apps.withLock { apps in
             guard apps[app]?.channels.removeValue(forKey: id) != nil else { return false }

@@ -1,4 +1,4 @@
-/// The forms that Apple prescribes for single values.
+/// The forms that Apple requires of header values.
 enum HeaderForm {
     /// A canonical UUID: 8-4-4-4-12 hexadecimal digits, in lower case.
     static func isCanonicalUUID(_ value: Span<UInt8>) -> Bool {
@@ -22,12 +22,12 @@ enum HeaderForm {
         return true
     }
 
-    /// A device token: whole bytes in hexadecimal digits. Apps have tokens of 32 bytes and Live Activities longer ones;
-    /// Apple announces up to 100 bytes.
+    /// A device token: whole bytes in hexadecimal digits. Apps have tokens of 32 bytes and Live Activities longer ones; Apple has
+    /// announced up to 100 bytes.
     static func isDeviceToken(_ value: Span<UInt8>) -> Bool {
         guard (64...200).contains(value.count), value.count.isMultiple(of: 2) else { return false }
         return value.withUnsafeBytes { bytes in
-            // The last eight may overlap with those before them.
+            // The last eight bytes may overlap with the previous ones.
             for place in stride(from: 0, to: bytes.count, by: 8) {
                 let place = min(place, bytes.count - 8)
                 let word = EightBytes(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))

@@ -2,16 +2,17 @@ import CarillonText
 
 /// Checks that bytes are one JSON object (RFC 8259), without building it.
 ///
-/// It keeps a stack of its own: ten thousand nested brackets cost memory, never the program's stack.
+/// It keeps its own stack, so ten thousand nested brackets cost memory but cannot overflow the program's stack.
 struct JSONObjectCheck {
     private enum Step {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
     }
 
-    /// For each open bracket whether it is an object's. The memory is kept between payloads.
+    /// For each open bracket, whether it belongs to an object. The memory is reused between payloads.
     private var isObject: [Bool] = []
 
-    /// The offset of the first byte that no JSON object has there, or the count where it ends too soon; nil for an object.
+    /// The offset of the first byte that makes this not a JSON object, or the count if the bytes end too soon; nil for a valid
+    /// object.
     mutating func faultOffset(in bytes: Span<UInt8>) -> Int? {
         var at = 0
         let isObject = passes(bytes, &at)
@@ -64,7 +65,7 @@ struct JSONObjectCheck {
         return at == bytes.count
     }
 
-    /// Passes a scalar or opens a container. Returns what must follow, or nil where there is no value.
+    /// Passes a scalar or opens a container. Returns what must follow, or nil if there is no value.
     private mutating func value(_ bytes: Span<UInt8>, _ at: inout Int) -> Step? {
         switch bytes[at] {
         case UInt8(ascii: "{"):

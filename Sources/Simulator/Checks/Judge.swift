@@ -1,11 +1,12 @@
 import CarillonPushRules
 
-/// Decides on requests: form, credential, the app of the device token, then the rules. It has no socket and no clock.
+/// Decides on requests: checks the form, the credential and the app of the device token, then applies the rules. It has no socket
+/// and no clock.
 struct Judge {
     private var check: RequestCheck
     private var keys: ProviderKeys
     private var rules: AnswerRules
-    /// Nil where any topic may push to any device token.
+    /// Nil if any topic may push to any device token.
     private var owners: DeviceTokenOwners?
     private var channels: ChannelCheck
 
@@ -21,7 +22,7 @@ struct Judge {
         owners = configuration.bindsTokens ? DeviceTokenOwners() : nil
     }
 
-    /// Adds a topic. Connections that have pushed before do not know it.
+    /// Adds a topic. Connections that have already pushed do not know it.
     mutating func allow(_ topic: String) {
         check.allow(topic)
         channels.allow(topic)
@@ -31,7 +32,7 @@ struct Judge {
 
     var uncounted: Int { rules.uncounted }
 
-    /// The verdict on a request that came at `now`, in seconds since 1970.
+    /// The verdict on a request that arrived at `now`, in seconds since 1970.
     mutating func verdict(
         on head: RequestHead,
         in bytes: Span<UInt8>,
@@ -89,7 +90,7 @@ struct Judge {
         guard let rule = rules.rule(for: route.action, subject) else {
             return channels.carryOut(route, head, in: bytes, payload: payload)
         }
-        // A request that gets no answer may still have been carried out: that is what makes a lost answer hard.
+        // Carry out a request even if the rule withholds its answer: that is what makes a lost answer hard to handle.
         if !rules.isAnswered(rule) { _ = channels.carryOut(route, head, in: bytes, payload: payload) }
         return .ruled(rule)
     }
@@ -105,7 +106,7 @@ struct Judge {
         guard HeaderForm.isDeviceToken(token) else { return .refused(.badDeviceToken) }
         if let refusal = check.refusalOfPayload(payload, limit: notification.payloadLimit) { return .refused(refusal) }
         if owners == nil, rules.isEmpty { return .accepted }
-        // The protocol names no topic: it is that of the certificate's subject.
+        // The protocol has no topic field; the topic is that of the certificate's subject.
         guard let topic = certificate.topics.first else { return verdict(on: token, of: nil) }
         return verdict(on: token, of: owners?.app(named: topic.span))
     }
@@ -119,8 +120,8 @@ struct Judge {
         return verdict
     }
 
-    /// The app of a good request: its topic, named or the certificate's only one, without the suffix of its push type. Nil
-    /// where device tokens have no owners.
+    /// The app of a good request: its topic, or the certificate's only one, without the suffix of its push type. Nil if device
+    /// tokens have no owners.
     private mutating func app(
         of head: RequestHead,
         in bytes: Span<UInt8>,

@@ -1,7 +1,7 @@
 import CarillonPushRules
 
 extension PushTypeRules.Priorities {
-    /// Reads the header field; nil: Apple knows no such priority.
+    /// Reads the header field; nil if Apple has no such priority.
     init?(field value: Span<UInt8>) {
         switch value.count {
         case 2 where value.equals("10"): self = .ten
@@ -13,10 +13,10 @@ extension PushTypeRules.Priorities {
 }
 
 extension PushTypeRules {
-    /// The rules for a request; nil where it names a push type that does not exist.
+    /// The rules for a request; nil if it names a push type that does not exist.
     init?(of head: RequestHead, in bytes: Span<UInt8>) {
         guard head.pushType.isPresent else {
-            // Older clients leave it out: then any topic goes.
+            // Older clients omit the field; then any topic is allowed.
             let owner = PushTypeRules(suffixOf: bytes.extracting(head.topic.range))
             self.init("", "", payloadLimit: (owner ?? Self.all[0]).payloadLimit)
             return
@@ -29,7 +29,7 @@ extension PushTypeRules {
         return nil
     }
 
-    /// The push type whose suffix the topic has; nil where it has none.
+    /// The push type whose suffix the topic has; nil if it has none.
     init?(suffixOf topic: Span<UInt8>) {
         for rule in Self.all where rule.topicSuffix.utf8CodeUnitCount > 0 && rule.isSuffix(of: topic) {
             self = rule
@@ -42,7 +42,7 @@ extension PushTypeRules {
         topic.count > topicSuffix.utf8CodeUnitCount && topic.hasSuffix(topicSuffix)
     }
 
-    /// Why no push of this type goes to the topic, which may have the suffix of this or another type.
+    /// The refusal if no push of this type may go to the topic, which may have the suffix of this or another type.
     func refusal(of topic: Span<UInt8>, hasSuffix: Bool) -> Refusal? {
         if name.utf8CodeUnitCount == 0 { return nil }
         let fits = topicSuffix.utf8CodeUnitCount == 0 ? !hasSuffix : isSuffix(of: topic)

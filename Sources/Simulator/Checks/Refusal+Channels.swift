@@ -2,7 +2,7 @@ import CarillonPushRules
 
 /// The causes for which requests about channels are refused.
 extension Refusal {
-    /// Slow: read once for each, when the answers are made.
+    /// Slow, but read only once per case, when the answers are created.
     var descriptionOfChannelRefusal: (status: UInt16, reason: StaticString?, detail: String) {
         switch self {
         case .methodHasNoChannelAction:

@@ -1,6 +1,6 @@
 /// Each cause for which the simulator itself refuses a request. Several causes share one of Apple's reasons.
 ///
-/// Reasons that only rules give (`Unregistered`, `TooManyRequests`, `Shutdown`) are text in ``AnswerRule``.
+/// Reasons that only rules can give (`Unregistered`, `TooManyRequests`, `Shutdown`) are texts in ``AnswerRule``.
 enum Refusal: UInt8, CaseIterable, Error, Sendable {
     // The route.
     case duplicateHeaders, headerListTooLarge, methodNotAllowed, badPath, missingDeviceToken
@@ -26,10 +26,10 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     var status: UInt16 { description.status }
     /// Apple's reason; nil for 431, which Apple does not document.
     var reason: StaticString? { description.reason }
-    /// A sentence for the log, since one reason has several causes.
+    /// A sentence for the log, because one reason may have several causes.
     var detail: String { description.detail }
 
-    /// Slow: read once for each, when the answers are made.
+    /// Slow, but read only once per case, when the answers are created.
     private var description: (status: UInt16, reason: StaticString?, detail: String) {
         switch self {
         case .duplicateHeaders:

@@ -1,14 +1,14 @@
 import CarillonPushRules
 import CarillonText
 
-/// Checks the form of a request as APNs does. Connections, time and keys play no part.
+/// Checks the form of a request as APNs does, independently of connections, time and keys.
 struct RequestCheck {
-    /// The bundle identifiers that provider tokens may push to, in the order of their addition; empty: any.
+    /// The bundle identifiers that provider tokens may push to, in the order of their addition; empty for any.
     private var topics: [[UInt8]]
     private var json = JSONObjectCheck()
-    /// The last good payload: one payload for many device tokens is parsed once.
+    /// The last good payload, so that one payload for many device tokens is parsed only once.
     private var goodPayload: [UInt8] = []
-    /// The last good topic without a push type's suffix: most requests have the same one, which is checked once.
+    /// The last good topic without a push type's suffix, so that a topic shared by most requests is checked only once.
     private var plainTopic: [UInt8] = []
 
     init(topics: [String]) { self.topics = topics.map { Array($0.utf8) } }
@@ -20,7 +20,7 @@ struct RequestCheck {
         if !topics.isEmpty, !topics.contains(topic) { topics.append(topic) }
     }
 
-    /// What is wrong before the credential is looked at.
+    /// The refusal before the credential is checked, if any.
     func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
         if head.duplicate != nil { return .duplicateHeaders }
         guard bytes.extracting(head.method.range).equals("POST") else { return .methodNotAllowed }
@@ -31,7 +31,7 @@ struct RequestCheck {
         return path.equals("/3/device") ? .missingDeviceToken : .badPath
     }
 
-    /// What is wrong with fields, topic, payload and device token, once the credential is good.
+    /// The refusal for fields, topic, payload and device token, once the credential is good.
     mutating func refusalOfContent(
         _ head: RequestHead,
         in bytes: Span<UInt8>,
@@ -101,7 +101,7 @@ struct RequestCheck {
         }
     }
 
-    /// Apple has no reason of its own for a body that is not a JSON object: it counts as empty.
+    /// Apple has no separate reason for a body that is not a JSON object; it counts as empty.
     mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> Refusal? {
         if payload.isEmpty { return .payloadEmpty }
         if payload.count > limit { return .payloadTooLarge }

@@ -1,7 +1,7 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// Where the fields of one request lie in the bytes it came in.
+/// The ranges of one request's fields in the bytes of the request.
 struct RequestHead: Sendable {
     /// A run of bytes. `isPresent` distinguishes an empty value from a missing one.
     struct Part: Sendable {
@@ -32,7 +32,7 @@ struct RequestHead: Sendable {
     private(set) var collapseID = Part()
     private(set) var channelID = Part()
     private(set) var requestID = Part()
-    /// The name of the last field that came more than once.
+    /// The name of the last field that occurred more than once.
     private(set) var duplicate: StaticString?
 
     init() {}
@@ -43,7 +43,7 @@ struct RequestHead: Sendable {
         }
     }
 
-    /// Takes one field. Fields that APNs does not define are ignored.
+    /// Records one field. Fields that APNs does not define are ignored.
     mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {
         switch name.count {
         case 5 where name.equals(":path"): Self.set(&path, value, ":path", &duplicate)
@@ -71,7 +71,7 @@ struct RequestHead: Sendable {
         part = Part(range)
     }
 
-    /// Where the device token lies; empty unless the path is that of a push.
+    /// The range of the device token; empty unless the path is that of a push.
     func deviceToken(in bytes: Span<UInt8>) -> Range<Int> {
         guard bytes.extracting(path.range).hasPrefix(Self.pathPrefix) else { return 0..<0 }
         return path.range.dropFirst(Self.pathPrefix.utf8CodeUnitCount)

@@ -1,18 +1,18 @@
 import CarillonPushRules
 
-/// What the simulator makes of one request.
+/// The simulator's decision on one request.
 enum Verdict: Sendable, Equatable {
     case accepted
     /// A good push to a channel.
     case broadcast
-    /// The channel service has done what was asked.
+    /// The channel service has carried out the request.
     case managed(ChannelReply)
     case refused(Refusal)
     /// The rule with this index applies.
     case ruled(Int)
 
-    /// What is wrong with this very request, for the log, where its refusal covers several causes; nil where the refusal's
-    /// own detail is enough.
+    /// What exactly is wrong with this request, for the log, if its refusal covers several causes; nil if the refusal's own detail
+    /// is enough.
     func cause(
         of head: RequestHead,
         in bytes: Span<UInt8>,
@@ -89,7 +89,7 @@ enum Verdict: Sendable, Equatable {
 }
 
 extension PushTypeRules {
-    /// The pushes that they are for, in a sentence.
+    /// The pushes that these rules are for, in words.
     fileprivate var subject: String {
         name.utf8CodeUnitCount == 0 ? "a push without apns-push-type" : "a push of the type \(name)"
     }

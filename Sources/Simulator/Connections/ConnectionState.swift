@@ -1,21 +1,21 @@
-/// What one connection has shown so far: its credential and its requests. It is fed requests and the time.
+/// The state of one connection: its credential and its provider tokens so far. Requests and the time are passed to it.
 struct ConnectionState {
     private struct Accepted {
         let token: ProviderToken
         var changedAt: Double?
     }
 
-    /// For how many seconds Apple accepts a provider token, and how many must lie between two of them.
+    /// How many seconds Apple accepts a provider token, and how many must pass between two of them.
     static let tokenLife = 3600.0
     static let tokenRest = 1200.0
-    /// By how many seconds a provider's clock may be ahead.
+    /// How many seconds a provider's clock may be ahead.
     static let clockSkew = 60.0
 
     let credential: ClientCredential
     let service: GatewayService
-    /// The provider token of each key, the connection's first key first.
+    /// The provider token of each key, beginning with the connection's first key.
     private var accepted: [Accepted] = []
-    /// The bytes of the accepted `authorization` value: the same bytes need no second check.
+    /// The bytes of the accepted `authorization` value, which need no second check.
     private var acceptedBytes: [UInt8] = []
     private var acceptedUntil = 0.0
     private var bound: BoundTopics?
@@ -35,7 +35,7 @@ struct ConnectionState {
         }
     }
 
-    /// The topics of this connection, given how many there are now: the first push binds them.
+    /// The topics of this connection, bound by its first push to those known then; `count` is how many there are now.
     mutating func bind(_ count: Int) -> BoundTopics {
         if let bound { return bound }
         let first = BoundTopics(known: count, ofKey: topicsOfKey)
@@ -66,7 +66,7 @@ struct ConnectionState {
 
     private mutating func admit(_ token: ProviderToken, now: Double, keys: inout ProviderKeys) throws(Refusal) {
         guard token.issuedAt <= now + Self.clockSkew else {
-            // In milliseconds the time is a thousand times as large.
+            // A time in milliseconds is a thousand times as large.
             throw token.issuedAt > 100 * now ? .tokenInMilliseconds : .tokenFromFuture
         }
         try keys.verify(token)
@@ -82,7 +82,7 @@ struct ConnectionState {
             return
         }
         let current = accepted[place]
-        // The token that was replaced by that of another key may come back.
+        // The same token may be used again after a token of another key.
         if token.signature == current.token.signature { return }
         if let changedAt = current.changedAt, now - changedAt < Self.tokenRest { throw .tooManyProviderTokenUpdates }
         let age = abs(token.issuedAt - current.token.issuedAt)

@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// Where clients of a service come in.
+/// The listening side of a service.
 struct Entrance {
     let tls: TLSContext
     /// Nil before the start and after the stop.

@@ -1,9 +1,9 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// An answer that is held back for the configured delay.
+/// An answer that waits for the configured delay.
 struct HeldAnswer {
-    /// A copy of the request. Its line in the log has the answer.
+    /// A copy of the request, for its log line, which contains the answer.
     struct Copy {
         let facts: LogLine.Facts
         let head: RequestHead

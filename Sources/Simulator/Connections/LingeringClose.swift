@@ -1,8 +1,8 @@
 import CarillonIO
 import CarillonPOSIX
 
-/// Reads what a client still sends, for a while, before its socket is closed. Closing a socket with unread bytes resets the
-/// connection, and the last bytes to the client, which contain the cause, would be lost.
+/// Keeps reading for a while before a client's socket is closed. Closing a socket with unread bytes resets the connection, and the
+/// last bytes to the client, which contain the cause, would be lost.
 final class LingeringClose {
     private static let timeLimit = Duration.seconds(5)
     private static let byteLimit = 1 << 20
@@ -13,10 +13,10 @@ final class LingeringClose {
     private var timer: TimerToken?
     private var bytesLeft = byteLimit
 
-    /// Nothing more will be written to that descriptor. Closing it stays its owner's task.
+    /// Begins to linger. Nothing more may be written to the descriptor; its owner must still close it.
     static func begin(over descriptor: CInt, on loop: EventLoop) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        // Without a free descriptor the client may miss the last bytes.
+        // If no descriptor is free, the client may miss the last bytes.
         guard copy >= 0 else { return }
         let lingering = LingeringClose(Socket(owning: copy), loop)
         lingering.socket.closeWriting()

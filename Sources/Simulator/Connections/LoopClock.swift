@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The clock of this machine, and the loop's own timers.
+/// This machine's clock, with the loop's own timers.
 struct LoopClock: LimitClock {
     var now: MonotonicInstant { .now }
 

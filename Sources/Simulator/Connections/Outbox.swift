@@ -2,7 +2,7 @@ import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
 
-/// Output of a session that the socket has not taken yet.
+/// Output of a session that the socket has not accepted yet.
 struct Outbox {
     private static let limit = 65_536
 

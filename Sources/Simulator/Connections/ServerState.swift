@@ -1,6 +1,6 @@
 import CarillonHTTP2
 
-/// What all connections of a server share: the judge, the recorder, and memory that each request uses again.
+/// The state that all connections of a server share: the judge, the recorder, and memory that is reused for each request.
 struct ServerState: ~Copyable {
     private static let usualStreams: UInt32 = 1000
 
@@ -9,7 +9,7 @@ struct ServerState: ~Copyable {
     var ids = MessageIDMaker()
     let configuration: SimulatorConfiguration
     let isSandbox: Bool
-    /// Gets the device tokens that are answered with 410; nil without a feedback service.
+    /// Collects the device tokens that are answered with 410; nil without a feedback service.
     let deadTokens: DeadTokens?
     private let refusals = Refusal.allCases.map { GatewayAnswer($0) }
     private let rules: [GatewayAnswer]
@@ -18,7 +18,7 @@ struct ServerState: ~Copyable {
     var input = [UInt8](repeating: 0, count: 32_768)
     var block = HeaderBlock(status: 200)
     var id: [UInt8] = []
-    /// Milliseconds since 1970, read once for each turn of a connection.
+    /// The time in milliseconds since 1970, read once per turn of a connection.
     private(set) var now: Int64 = 0
 
     init(
@@ -43,7 +43,7 @@ struct ServerState: ~Copyable {
         }
     }
 
-    /// How many streams a connection may have, before and after it has shown a good credential.
+    /// How many streams a connection may have, before or after it has shown a good credential.
     func streams(isTrusted: Bool) -> UInt32 {
         configuration.maximumStreams ?? (isTrusted ? Self.usualStreams : 1)
     }

@@ -3,17 +3,17 @@ import CarillonIO
 import CarillonTLS
 import CarillonText
 
-/// One connection after its handshake: bytes in, verdicts, bytes out. It is confined to the server's loop.
+/// One connection after its handshake: reads bytes, judges requests, writes answers. Confined to the server's loop.
 final class SimulatorConnection {
-    /// What the connection waits for.
+    /// What the connection is waiting for.
     enum Next: Equatable {
         case ready(Interest)
-        /// There may be more to read already: give others their turn and come back.
+        /// There may already be more to read: let other connections have their turn first.
         case again
         case closed
     }
 
-    /// What ``judge(_:_:_:_:instead:)`` returns for each request. What only some tests need lies beside it.
+    /// The result of ``judge(_:_:_:_:instead:)`` for each request. Values that only some tests need are stored separately.
     private struct Judged {
         let verdict: Verdict
         let answer: GatewayAnswer
@@ -30,16 +30,17 @@ final class SimulatorConnection {
     private var isTrusted: Bool
     private var held = Fifo<HeldAnswer>()
     private var outbox = Outbox()
-    /// Of the last request judged: the delivery for the observer once it is answered, and what is kept with a held answer.
+    /// For the last judged request: the delivery to pass to the observer once it is answered, and the copy to keep with a held
+    /// answer.
     private var judgedDelivery: Delivery?
     private var judgedRequest: HeldAnswer.Copy?
-    /// The deliveries for the observer once all output is written.
+    /// The deliveries to pass to the observer once all output is written.
     private var answered: [Delivery] = []
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: requests on higher streams are ignored.
     private var lastStream = Int32.max
     private var hasRead = false
-    /// The client broke a rule, and the connection ends.
+    /// Whether the client broke a rule, so that the connection ends.
     private(set) var hasFailed = false
 
     init(
@@ -56,7 +57,7 @@ final class SimulatorConnection {
         settings.maxConcurrentStreams = server.streams(isTrusted: isTrusted)
         settings.connectionWindow = Int32(server.configuration.window)
         settings.initialWindow = UInt32(server.configuration.window)
-        settings.bodyLimit = 16_384  // More than any push may have, so that the log shows what was wrong.
+        settings.bodyLimit = 16_384  // More than any push may have, so that the log can show what was wrong.
         if server.recorder.logs { settings.longBodyReader = { Digest() } }
         session = try ServerSession(settings)
     }
@@ -65,10 +66,11 @@ final class SimulatorConnection {
 
     var nextDue: MonotonicInstant? { held.first?.due }
 
-    /// What the client has begun to send and not completed: see ``ServerSession/unfinished``.
+    /// The frame or header block that the client has not completed: see ``ServerSession/unfinished``.
     var unfinished: Int? { session.unfinished }
 
-    /// Reads, judges and answers. The log is written before the answers, so that a client with an answer finds its line.
+    /// Reads, judges and answers. The log is written before the answers, so that a client that has its answer finds its line in the
+    /// log.
     func turn(_ server: inout ServerState) -> Next {
         server.readClock()
         do {
@@ -86,7 +88,7 @@ final class SimulatorConnection {
         } catch {
             if let failure = error as? HTTP2Error { fail(failure.message, &server) } else { failIfCut(&server) }
             server.recorder.flush()
-            // The session has a GOAWAY with the cause ready.
+            // The session has queued a GOAWAY with the cause.
             _ = try? flush(&server)
             stream.closeNotify()
             return .closed
@@ -100,7 +102,7 @@ final class SimulatorConnection {
         close(&server)
     }
 
-    /// Sends GOAWAY, as far as the socket takes it at once.
+    /// Sends GOAWAY, as far as the socket accepts it at once.
     func close(_ server: inout ServerState) {
         do {
             try session.goAway()
@@ -130,7 +132,7 @@ final class SimulatorConnection {
         )
     }
 
-    /// The client has closed the connection. What it left incomplete is a failure, unless the line of a request has it.
+    /// The client has closed the connection. Anything left incomplete is a failure, unless a request's log line already reports it.
     private func failIfCut(_ server: inout ServerState) {
         guard hasRead, let unfinished, !session.hasIncompleteRequests, !session.isDraining else { return }
         fail(Stall.messageOnEnd(unfinished), &server)
@@ -148,7 +150,7 @@ final class SimulatorConnection {
                 guard try handleEvents(&server) else { return .closed }
                 unanswered += count
                 guard unanswered >= server.configuration.window / 2 else { continue }
-                // So that the client can send while the other half of its window is read.
+                // Write now, so that the client can send while the other half of its window is read.
                 guard try answer(&server) == .ready(.read) else { return .ready(.write) }
                 unanswered = 0
             case .wantsRead: return .ready(.read)
@@ -161,7 +163,7 @@ final class SimulatorConnection {
         return .again
     }
 
-    /// False when the connection was reset on purpose.
+    /// Returns false if the connection was reset on purpose.
     private func handleEvents(_ server: inout ServerState) throws -> Bool {
         while let event = session.nextEvent() {
             recordUnanswered(event, &server)
@@ -198,7 +200,7 @@ final class SimulatorConnection {
             }
         }
         let answer = judged.answer
-        // Taken, so that the next request has its own.
+        // Take it, so that the next request has its own.
         let delivery = judgedDelivery.take()
         guard answer.status != nil else {
             if answer.resetsStream { try session.reset(request.stream, .internalError) }
@@ -246,7 +248,7 @@ final class SimulatorConnection {
         let counted = instead == nil && !isHeld ? verdict : nil
         server.recorder.counters.requestJudged(counted, payload: request.bodyCount)
 
-        // Taken out of the server, so that the server can be passed on.
+        // Take it out of the server, so that the server can be passed on.
         var id = exchange(&server.id, with: [])
         defer { server.id = id }
         id.removeAll(keepingCapacity: true)
@@ -306,7 +308,7 @@ final class SimulatorConnection {
         return facts
     }
 
-    /// Logs a request that did not come in full, and was not judged.
+    /// Logs a request that did not arrive in full and so was not judged.
     private func recordUnanswered(_ event: ServerEvent, _ server: inout ServerState) {
         switch event {
         case .refused(let request, let code):
@@ -345,7 +347,7 @@ final class SimulatorConnection {
         }
     }
 
-    /// Answers a request. False if its stream does not exist any more.
+    /// Answers a request. Returns false if its stream no longer exists.
     @discardableResult
     private func respond(to stream: Int32, _ block: borrowing HeaderBlock, _ body: [UInt8]) throws -> Bool {
         do throws(HTTP2Error) {
@@ -356,7 +358,7 @@ final class SimulatorConnection {
         }
     }
 
-    /// Writes the log and then the answers, as far as the socket takes them.
+    /// Writes the log and then the answers, as far as the socket accepts them.
     private func answer(_ server: inout ServerState) throws -> Next {
         server.recorder.flush()
         let writing = try flush(&server)
@@ -367,13 +369,13 @@ final class SimulatorConnection {
         return writing
     }
 
-    /// Writes the output. Ready to read when all of it is written.
+    /// Writes the output. Returns `.ready(.read)` once all of it is written.
     private func flush(_ server: inout ServerState) throws -> Next {
         while true {
             if outbox.isEmpty {
                 try outbox.fill(from: session)
                 if session.hasEvents {
-                    // Draining resets streams. Their requests have their line in the log before that is written.
+                    // Draining may reset streams. Log their requests before the resets are written.
                     while let event = session.nextEvent() { recordUnanswered(event, &server) }
                     server.recorder.flush()
                 }
@@ -388,5 +390,5 @@ final class SimulatorConnection {
     }
 }
 
-/// The log has the hash of bodies that are too long to be kept.
+/// The log contains the hash of bodies that are too long to be kept.
 extension Digest: BodyReader {}

@@ -1,9 +1,9 @@
 import CarillonIO
 import CarillonTLS
 
-/// The gateway: it gives each connection its turns, all on one loop.
+/// The gateway. It gives each connection its turns, all on one loop.
 actor SimulatorServer: SimulatorService {
-    /// A connection with what the loop holds of it.
+    /// A connection with its watch and timers on the loop.
     private struct Open {
         let connection: SimulatorConnection
         var watch: WatchToken?
@@ -11,17 +11,17 @@ actor SimulatorServer: SimulatorService {
         var timer: TimerToken?
         var stall = Stall()
 
-        /// What the client has begun and not completed. It counts only while the simulator reads.
+        /// The piece that the client has not completed. It counts only while the simulator is reading.
         var unfinished: Int? { interest == .read ? connection.unfinished : nil }
     }
 
-    /// How often connections are checked while a client has something incomplete.
+    /// How often connections are checked while a client has left something incomplete.
     private static let checkInterval = Duration.seconds(1)
 
     nonisolated let context: ServiceContext
     var entrance: Entrance
     private var isChecking = false
-    /// Private: where another file changes it, Swift 6.3.1 releases parts of it twice.
+    /// Private, because Swift 6.3.1 releases parts of it twice if another file changes it.
     private var state: ServerState
     private var opened = 0
     private var open: [Int: Open] = [:]
@@ -43,7 +43,7 @@ actor SimulatorServer: SimulatorService {
         entrance = Entrance(try Self.tls(context))
     }
 
-    /// Any certificate may connect: its contents decide what it is for.
+    /// Any certificate may connect; its contents decide what it may be used for.
     static func tls(_ context: ServiceContext) throws(SimulatorError) -> TLSContext {
         try SimulatorError.unavailable {
             try TLSContext.server(
@@ -68,7 +68,7 @@ actor SimulatorServer: SimulatorService {
         return (statistics, state.recorder.deliveries)
     }
 
-    /// Sends GOAWAY on every connection and closes all. Afterwards the loop has nothing of this server.
+    /// Sends GOAWAY on every connection and closes all. Afterwards nothing of this server is left on the loop.
     func stop() async {
         let numbers = Array(open.keys)
         for number in numbers {
@@ -116,7 +116,7 @@ actor SimulatorServer: SimulatorService {
     /// A connection failed, here or in another service of this simulator.
     func failed(_ failure: ConnectionFailure) { state.recorder.failed(failure) }
 
-    /// Judges what a client of the binary gateway has sent in full.
+    /// Judges the notifications that a client of the binary gateway has sent in full.
     func judge(_ client: BinaryClient) -> (client: BinaryClient, end: BinaryClient.End?) {
         state.readClock()
         var client = client
@@ -151,7 +151,7 @@ actor SimulatorServer: SimulatorService {
             }
         }
         open[number] = entry
-        // Without memory for a watch the connection would never be read.
+        // If there is no memory for a watch, the connection would never be read.
         if entry.watch == nil, next != .again { close(number) }
     }
 
@@ -173,13 +173,13 @@ actor SimulatorServer: SimulatorService {
         }
     }
 
-    /// Ends the connections whose clients have left something incomplete for too long. An idle client may stay, as at Apple.
+    /// Ends the connections whose clients have left something incomplete for too long. An idle client may stay, as with Apple.
     private func endStalled() {
         let now = context.clock.now
         for number in Array(open.keys) {
             let unfinished = open[number]?.unfinished
             guard open[number]?.stall.isTooLong(unfinished, at: now) == true else { continue }
-            // While an observer has held up this loop, the rest may have arrived.
+            // If an observer has blocked this loop, the rest may have arrived in the meantime.
             turn(number)
             guard let entry = open[number], entry.unfinished == unfinished else { continue }
             entry.connection.stalled(&state)

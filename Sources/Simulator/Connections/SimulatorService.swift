@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// A service of the simulator: it listens on a port and completes TLS handshakes, on the loop it lives on.
+/// A service of the simulator. It listens on a port and completes TLS handshakes, on its loop.
 protocol SimulatorService: Actor {
     nonisolated var context: ServiceContext { get }
     var entrance: Entrance { get set }
@@ -14,7 +14,7 @@ protocol SimulatorService: Actor {
 }
 
 extension SimulatorService {
-    /// Listens from here on; returns the port.
+    /// Starts to listen; returns the port.
     func listen(on port: UInt16) throws(SimulatorError) -> UInt16 {
         let (host, loop, distance) = (context.configuration.host, context.loop, context.distance)
         let accept: @Sendable (CInt) -> Void = { [weak self] descriptor in
@@ -52,10 +52,10 @@ extension SimulatorService {
         entrance.tasks[number] = Task {
             do {
                 let stream = try await shakeHands(descriptor)
-                // The service may have stopped meanwhile.
+                // The service may have stopped in the meantime.
                 if entrance.listener != nil { try await serve(stream, as: number) }
             } catch {
-                // A stop cancels handshakes, which is not the client's fault.
+                // Stopping cancels handshakes, which is not the client's fault.
                 if entrance.listener != nil {
                     let (now, words) = (WallClock.milliseconds, "\(error)")
                     failed(ConnectionFailure(time: now, connection: number, isHandshake: true, message: words))
@@ -65,7 +65,7 @@ extension SimulatorService {
         }
     }
 
-    /// A client that is refused may have sent more by then, and must still receive the alert.
+    /// Performs the handshake. A refused client may already have sent more, and must still receive the alert.
     private func shakeHands(_ descriptor: CInt) async throws(TLSError) -> TLSStream {
         var stream = try TLSStream(server: entrance.tls, socket: Socket(owning: descriptor))
         do throws(TLSError) {

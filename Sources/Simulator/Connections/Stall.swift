@@ -1,8 +1,8 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// For how long a client has left the same thing incomplete: its first frame, a later one, or a header block. It is fed
-/// what is incomplete, and the time.
+/// Measures how long a client has left the same piece incomplete: its first frame, a later frame, or a header block. The incomplete
+/// piece and the time are passed to it.
 struct Stall {
     /// How long a handshake, or a frame, may take.
     static let limit = Duration.seconds(10)
@@ -10,7 +10,7 @@ struct Stall {
     private var piece: Int?
     private var since = MonotonicInstant(nanoseconds: 0)
 
-    /// - Parameter piece: What is incomplete now; nil: nothing.
+    /// - Parameter piece: The piece that is incomplete now; nil if none is.
     mutating func isTooLong(_ piece: Int?, at now: MonotonicInstant) -> Bool {
         guard let piece, piece == self.piece else {
             (self.piece, since) = (piece, now)
@@ -19,7 +19,7 @@ struct Stall {
         return now - since >= Self.limit
     }
 
-    /// The log's text for a client that has left that incomplete for too long.
+    /// The log's text for a client that has left the piece incomplete for too long.
     static func message(_ piece: Int?) -> String {
         let seconds = limit.components.seconds
         return piece == 0
@@ -27,7 +27,7 @@ struct Stall {
             : "the client began an HTTP/2 frame and did not complete it within \(seconds) s"
     }
 
-    /// The log's text for a client that has left that incomplete and closed the connection.
+    /// The log's text for a client that has closed the connection with the piece incomplete.
     static func messageOnEnd(_ piece: Int) -> String {
         "the client closed the connection within \(piece == 0 ? "the HTTP/2 preface" : "an HTTP/2 frame")"
     }

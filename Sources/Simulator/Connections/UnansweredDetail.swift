@@ -7,7 +7,7 @@ enum UnansweredDetail {
     static let ended = "The connection ended before it was answered."
 
     /// The simulator reset the stream.
-    /// - Parameter isFirst: The connection has shown no good credential yet.
+    /// - Parameter isFirst: Whether the connection has not shown a good credential yet.
     static func reset(_ code: ErrorCode, _ fault: String?, isFirst: Bool) -> String {
         if code == .refusedStream {
             return isFirst
@@ -19,7 +19,7 @@ enum UnansweredDetail {
 
     /// The request was not complete.
     static func abandoned(_ code: ErrorCode?) -> String {
-        // The session closes what lies above its own GOAWAY with REFUSED_STREAM.
+        // The session closes streams above its own GOAWAY with REFUSED_STREAM.
         guard let code, code != .refusedStream else { return "The connection ended before the request was complete." }
         return "The client reset the stream (\(code)) before the request was complete."
     }

@@ -1,9 +1,9 @@
-/// The topics that a connection with provider tokens may push to. Apple binds them at the connection's first push: an app that
-/// is added to the key later needs a new connection.
+/// The topics that a connection with provider tokens may push to. Apple binds them at the connection's first push: an app that is
+/// added to the key later requires a new connection.
 struct BoundTopics: Sendable {
     /// How many of the simulator's topics were known at the first push.
     var known: Int
-    /// Those of a topic-specific key; empty for a key of the whole team.
+    /// The topics of a topic-specific key; empty for a key of the whole team.
     var ofKey: [[UInt8]] = []
 
     func refusal(of app: Span<UInt8>, among topics: [[UInt8]]) -> Refusal? {

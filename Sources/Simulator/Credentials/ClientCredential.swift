@@ -8,7 +8,7 @@ enum ClientCredential: Sendable {
     case certificate(Certificate)
 
     struct Certificate: Sendable {
-        /// The topics it may push to; empty for a certificate that names none, which may push to any.
+        /// The topics that it may push to; empty for a certificate that names none, which may push to any.
         let topics: [[UInt8]]
         /// Why each push is refused; nil for a usable certificate.
         let refusal: Refusal?
@@ -25,7 +25,7 @@ enum ClientCredential: Sendable {
         }
     }
 
-    /// The topic of a request that names none: that of a certificate with exactly one.
+    /// The topic of a request that names none: the certificate's, if it has exactly one.
     var onlyTopic: [UInt8]? {
         guard case .certificate(let certificate) = self, certificate.topics.count == 1 else { return nil }
         return certificate.topics[0]

@@ -2,15 +2,15 @@ import CarillonTLS
 
 /// A registered key that signs provider tokens: its public half, its key ID and its team.
 ///
-/// Once any key is registered, only provider tokens of registered keys are accepted, and each is verified with its key.
+/// If any key is registered, only provider tokens of registered keys are accepted, and each is verified with its key.
 ///
-/// With none registered, the simulator learns keys from provider tokens. An ES256 signature fits (usually) two public keys,
-/// which are remembered with the key ID; the second provider token leaves one of them. So a wrong signature may be accepted
-/// in a key's first provider token but not in its second, and a key ID belongs to whoever uses it first.
+/// If none is registered, the simulator learns keys from provider tokens. An ES256 signature usually fits two public keys, which
+/// are remembered with the key ID; the second provider token rules out one of them. So a wrong signature may be accepted in a key's
+/// first provider token but not in its second, and a key ID belongs to its first user.
 public struct ProviderKey: Sendable {
-    /// Apple's name of the key, ten characters (`kid`).
+    /// Apple's ID of the key, ten characters (`kid`).
     public let keyID: String
-    /// The team, ten characters (`iss`).
+    /// The team's ID, ten characters (`iss`).
     public let teamID: String
     /// The one environment that the key is for; nil for both.
     public let environment: SimulatorConfiguration.Environment?
@@ -18,7 +18,7 @@ public struct ProviderKey: Sendable {
     public let topics: [String]
     let key: VerifyingKey
 
-    /// A key from the text of an `AuthKey_….p8`, of which only the public half is kept, or of a public key in PEM.
+    /// A key from the text of an `AuthKey_\….p8`, of which only the public half is kept, or from a public key in PEM.
     public init(
         pem: String,
         keyID: String,

@@ -2,14 +2,14 @@ import CarillonTLS
 
 /// The keys whose provider tokens are accepted, by key ID.
 struct ProviderKeys {
-    /// What is known of an unregistered key from its provider tokens.
+    /// What is known about an unregistered key from its provider tokens.
     private struct Learnt {
         let teamID: String
-        /// Uncompressed points: usually two after the first provider token, and one from the second on.
+        /// Uncompressed points: usually two after the first provider token, and one after the second.
         var candidates: [[UInt8]]
     }
 
-    /// Enough for any test, and too few to fill the memory with made-up key IDs.
+    /// Enough for any test, but too few for made-up key IDs to exhaust memory.
     private static let learntLimit = 10_000
 
     private let environment: SimulatorConfiguration.Environment
@@ -27,7 +27,7 @@ struct ProviderKeys {
 
     var acceptedTokens: Int { seen.count }
 
-    /// Accepts the provider token, or throws why not.
+    /// Accepts the provider token, or throws the refusal.
     mutating func verify(_ token: ProviderToken) throws(Refusal) {
         if isPedantic, let oddity = token.oddity { throw oddity }
         if registered.isEmpty {
@@ -44,8 +44,8 @@ struct ProviderKeys {
     /// The topics of a topic-specific key.
     func topics(of keyID: String) -> [[UInt8]] { registered[keyID]?.topics.map { Array($0.utf8) } ?? [] }
 
-    /// Whether a connection of one key also takes the other's provider tokens. Keys of a team are related if both are for the
-    /// whole team, or if both are for topics and have one in common. Of keys that are not registered nothing is known.
+    /// Whether a connection of one key also accepts the other's provider tokens. Keys of a team are related if both are for the
+    /// whole team, or if both are topic-specific and share a topic. Unregistered keys are not related.
     func areRelated(_ one: String, _ other: String) -> Bool {
         if one == other { return true }
         guard let one = registered[one], let other = registered[other], one.teamID == other.teamID else { return false }

@@ -13,7 +13,7 @@ struct ProviderToken: Sendable {
         let iat: Member?
     }
 
-    /// A string, a number, or neither: then the log can name the member.
+    /// A string, a number, or neither, so that the log can name a member of a wrong type.
     private struct Member: Decodable {
         let text: String?
         let number: Double?
@@ -29,11 +29,11 @@ struct ProviderToken: Sendable {
     let teamID: String
     /// Seconds since 1970.
     let issuedAt: Double
-    /// What the signature covers: header and claims, unchanged.
+    /// The bytes that the signature covers: header and claims, unchanged.
     let signedBytes: [UInt8]
-    /// r and s, 32 bytes each, even where the signature is DER.
+    /// r and s, 32 bytes each, even if the signature was DER.
     let signature: [UInt8]
-    /// What Apple accepts although it is not a correct JSON Web Token.
+    /// A mistake that Apple accepts although the JSON Web Token is not correct.
     let oddity: Refusal?
 
     /// Reads the value of an `authorization` field.

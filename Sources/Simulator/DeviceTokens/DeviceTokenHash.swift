@@ -1,4 +1,4 @@
-/// Eight bytes that stand for a device token, where a million of them are remembered. Its digits may be in either case.
+/// An eight-byte hash of a device token, because a million of them are remembered. The digits may be in either case.
 struct DeviceTokenHash {
     /// Random, so that a client cannot make up device tokens with the same hash.
     private let seed = UInt64.random(in: 0 ... .max)

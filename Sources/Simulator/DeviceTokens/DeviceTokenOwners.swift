@@ -1,27 +1,27 @@
-/// The app that each device token belongs to: the one of its first accepted push, as at Apple.
+/// The app that each device token belongs to: that of its first accepted push, as with Apple.
 ///
-/// Memory is bounded. There are a million places in sets of eight, and a device token whose set is full replaces the least
-/// recently used one, which is then unknown again. A set is one cache line, so that a push costs one access to memory.
+/// Memory is bounded: there are a million places in sets of eight. If a set is full, a new device token replaces the least recently
+/// used one, which is then forgotten. A set is one cache line, so a push costs one memory access.
 struct DeviceTokenOwners {
     typealias App = UInt16
 
     private static let placesPerSet = 8
-    /// The lowest bits of a place are its app's; the others are the key's.
+    /// The lowest bits of a place hold its app; the others hold the key.
     private static let appMask = UInt64(App.max)
 
     private let sets: Int
-    /// Allocated with the first device token. A place holds a key's upper bits and the number of its app, from 1.
+    /// Allocated at the first device token. A place holds a key's upper bits and the number of its app, from 1.
     private var places: [UInt64] = []
     private var apps: [[UInt8]: App] = [:]
-    /// The app of the last push: the next one usually has the same.
+    /// The app of the last push, because the next one usually has the same.
     private var lastName: [UInt8] = []
     private var lastApp: App?
     private let hash = DeviceTokenHash()
 
-    /// - Parameter sets: How many sets of places there are: a power of two.
+    /// - Parameter sets: The number of sets, a power of two.
     init(sets: Int = 131_072) { self.sets = sets }
 
-    /// The app's number; nil once there are 65,534 others.
+    /// The app's number; nil if there are already 65,534 others.
     mutating func app(named name: Span<UInt8>) -> App? {
         if let lastApp, name.equals(lastName.span) { return lastApp }
         let bytes = name.array

@@ -1,7 +1,6 @@
 import CarillonIO
 
-/// Bytes under way in one direction. Each item comes out after the delay, in order. The end of a connection travels as bytes
-/// do.
+/// Bytes in transit in one direction. Each item comes out after the delay, in order. The end of a connection travels like bytes.
 struct DelayLine {
     enum Item: Equatable {
         case bytes([UInt8])
@@ -10,18 +9,18 @@ struct DelayLine {
         /// The sender has reset the connection.
         case reset
 
-        /// The memory that it takes, roughly: many small items fill the memory too.
+        /// Its approximate memory use, because many small items also fill memory.
         fileprivate var load: Int {
             if case .bytes(let bytes) = self { 64 + bytes.count } else { 64 }
         }
     }
 
     let delay: Duration
-    /// How much may be under way.
+    /// How much may be in transit.
     private let limit: Int
     private var load = 0
     private var items = Fifo<(due: MonotonicInstant, item: Item)>()
-    /// Nothing comes out any more, and what goes in is dropped.
+    /// Whether nothing more comes out and everything put in is dropped.
     private(set) var isClosed = false
 
     init(delay: Duration, limit: Int) {
@@ -29,10 +28,10 @@ struct DelayLine {
         self.limit = limit
     }
 
-    /// Nothing should go in until something has come out.
+    /// Whether nothing should be put in until something has come out.
     var isFull: Bool { load >= limit }
 
-    /// When the next item comes out; nil: nothing is under way.
+    /// When the next item comes out; nil if nothing is in transit.
     var nextDue: MonotonicInstant? { items.first?.due }
 
     mutating func put(_ item: Item, at now: MonotonicInstant) {
@@ -41,7 +40,7 @@ struct DelayLine {
         load += item.load
     }
 
-    /// Its end has come out, or the receiver is gone.
+    /// The end has come out, or the receiver is gone.
     mutating func close() {
         isClosed = true
         (items, load) = (Fifo(), 0)

@@ -1,17 +1,16 @@
 import CarillonIO
 
-/// How far away the simulator seems to be. Its links have a thread of their own, so that a busy simulator does not seem to be
-/// farther away.
+/// Simulates a distance to clients. The links have their own thread, so that a busy simulator does not seem farther away.
 final class Distance: Sendable {
-    /// What HTTP/2 sends beside the bodies that its windows count: a thousand streams' fields, and handshakes.
+    /// Room for bytes that HTTP/2's windows do not count: the fields of a thousand streams, and handshakes.
     private static let beyondWindow = 4 << 20
 
     private let roundTrip: Duration
-    /// How much may be under way on a link in either direction.
+    /// How much may be in transit on a link in each direction.
     private let limit: Int
     private let loop: EventLoop
 
-    /// - Parameter window: How much of bodies a client may send ahead. One that keeps to it never waits for a link.
+    /// - Parameter window: How many bytes of bodies a client may send ahead. A client that respects it never waits for a link.
     init?(_ roundTrip: Duration, window: Int) throws(SimulatorError) {
         guard roundTrip > .zero else { return nil }
         self.roundTrip = roundTrip
@@ -19,11 +18,11 @@ final class Distance: Sendable {
         loop = try SimulatorError.unavailable("The distance cannot have a thread: ") { try EventLoop(name: "distance") }
     }
 
-    /// Moves a client that far away. Calls `accept` on the destination with the descriptor that replaces the client's.
+    /// Moves a client to the simulated distance. Calls `accept` on the destination with the descriptor that replaces the client's.
     func move(_ client: consuming Socket, on destination: EventLoop, _ accept: @escaping @Sendable (CInt) -> Void) {
         let descriptor = client.release()
         let isTaken = loop.submit { [self] in
-            // Without free descriptors for a link the client is closed, as it is without one for itself.
+            // If no descriptors are free for a link, close the client, as when none is free for the client itself.
             guard let near = try? DistantLink.open(to: Socket(owning: descriptor), roundTrip, limit, on: loop) else {
                 return
             }

@@ -1,24 +1,24 @@
 import CarillonIO
 
-/// Delays all that passes between a client and the simulator: handshakes, bytes, ends and resets. What is under way is
-/// limited; then it reads no further until the other side takes something, as a kernel with full buffers does.
+/// Delays everything between a client and the simulator: handshakes, bytes, ends and resets. The amount in transit is limited: at
+/// the limit, it stops reading until the other side accepts something, like a kernel with full buffers.
 ///
-/// It is confined to the loop, whose watches and timers keep it alive.
+/// Confined to the loop, whose watches and timers keep it alive.
 final class DistantLink {
-    /// One of the two connections, and what comes from it.
+    /// One of the two connections, and the bytes that come from it.
     private final class End {
         let socket: Socket
         var watch: WatchToken?
         var interest: Interest = []
-        /// What this end has sent, until it arrives at the other.
+        /// The bytes that this end has sent and that have not arrived at the other end.
         var line: DelayLine
-        /// What has arrived at the other end, which has not taken it yet.
+        /// The bytes that have arrived at the other end but that it has not accepted yet.
         var output: [UInt8] = []
         var written = 0
-        /// The other end takes nothing.
+        /// Whether the other end accepts nothing.
         var isBlocked = false
         var timer: TimerToken?
-        /// This end may send more.
+        /// Whether this end may send more.
         var isOpen = true
 
         init(_ socket: consuming Socket, _ line: DelayLine) {
@@ -36,7 +36,7 @@ final class DistantLink {
     private let server: End
     private var room = [UInt8](repeating: 0, count: 65_536)
 
-    /// Returns the descriptor that replaces the client's, that round trip away.
+    /// Returns the descriptor that replaces the client's at the distance of the round trip.
     static func open(
         to client: consuming Socket,
         _ roundTrip: Duration,
@@ -84,7 +84,7 @@ final class DistantLink {
 
     // MARK: Out
 
-    /// Writes the next item when it is due, unless the other end takes nothing.
+    /// Writes the next item when it is due, unless the other end accepts nothing.
     private func arm(_ end: End) {
         guard end.timer == nil, !end.isBlocked, !end.line.isClosed, let due = end.line.nextDue else { return }
         end.timer = loop.schedule(at: due) { [self] in
@@ -94,7 +94,7 @@ final class DistantLink {
         }
     }
 
-    /// Writes what is due to the other end.
+    /// Writes the due items to the other end.
     private func write(from end: End) {
         let other = other(than: end)
         end.isBlocked = false
@@ -112,7 +112,7 @@ final class DistantLink {
                     return
                 }
             } catch {
-                // The other end is gone, as reading from it will show. What still comes is read and dropped.
+                // The other end is gone, as reading from it will show. Further bytes are read and dropped.
                 end.line.close()
                 resetIfUnread(end)
             }
@@ -128,14 +128,14 @@ final class DistantLink {
             other.socket.closeWriting()
             return resetIfUnread(other)
         }
-        // The kernel sends the reset when the link, which has nothing to wait for any more, closes the socket.
+        // The kernel sends the reset when the link, which has nothing left to wait for, closes the socket.
         other.socket.resetWhenClosed()
         other.line.close()
         other.isOpen = false
         if let timer = other.timer.take() { loop.cancel(timer) }
     }
 
-    /// Resets an end that goes on sending when the other end is gone and its end has arrived: after the time that takes.
+    /// Resets an end that keeps sending after the other end is gone and its end has arrived, once the delay has passed.
     private func resetIfUnread(_ end: End) {
         let other = other(than: end)
         guard end.isOpen, end.line.isClosed, !other.isOpen, other.line.isClosed else { return }
@@ -151,8 +151,8 @@ final class DistantLink {
         updateWatch(server)
     }
 
-    /// Watches a socket for what the link waits for. Once there is nothing to wait for and nothing under way, the loop
-    /// drops the link, and both sockets close.
+    /// Watches a socket for the events that the link needs. Once none are needed and nothing is in transit, the loop drops the
+    /// link, and both sockets close.
     private func updateWatch(_ end: End) {
         var interest: Interest = []
         if end.isReading { interest.insert(.read) }
@@ -166,7 +166,7 @@ final class DistantLink {
             do throws(IOError) {
                 end.watch = try loop.watch(end.socket.descriptor, for: interest) { [self] in ready(end, $0) }
             } catch {
-                // Without memory for a watch the link cannot go on.
+                // If there is no memory for a watch, the link cannot continue.
                 end.isOpen = false
                 other(than: end).line.close()
                 return

@@ -1,10 +1,10 @@
 import CarillonTLS
 
-/// What the binary gateway knows of a connection. A value, so that it can be passed on.
+/// The binary gateway's state of a connection. A value, so that it can be passed between actors.
 struct BinaryClient: Sendable {
     /// How a connection ends.
     enum End: Sendable {
-        /// Nil: the client uses command 0, which has no errors.
+        /// Nil if the client uses command 0, which has no errors.
         case error(BinaryError?)
         case silence
         case reset
@@ -13,6 +13,6 @@ struct BinaryClient: Sendable {
     let number: Int
     let certificate: ClientCredential.Certificate
     var reader = NotificationReader()
-    /// Notifications that were judged.
+    /// The number of notifications judged.
     var count = 0
 }

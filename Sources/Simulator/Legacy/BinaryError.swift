@@ -1,4 +1,4 @@
-/// What the binary gateway says before it closes a connection. It says nothing of what it accepts.
+/// The error that the binary gateway sends before it closes a connection. It sends nothing for accepted notifications.
 struct BinaryError: Equatable, Sendable {
     /// Apple's numbers.
     enum Status: UInt8, Sendable {
@@ -18,7 +18,7 @@ struct BinaryError: Equatable, Sendable {
 }
 
 extension BinaryError.Status {
-    /// Nil: the gateway accepts it. A dead token is accepted, and listed by the feedback service.
+    /// Nil if the gateway accepts the notification. A dead token is accepted, and listed by the feedback service.
     init?(_ verdict: Verdict, _ answer: GatewayAnswer) {
         switch (answer.status, answer.reason) {
         case (200, _), (410, _), (nil, _): return nil

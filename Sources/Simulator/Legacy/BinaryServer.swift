@@ -1,8 +1,8 @@
 import CarillonIO
 import CarillonTLS
 
-/// The gateway of the legacy binary protocol. As Apple's did, it is silent about what it accepts; at the first notification
-/// that it refuses, it discards all that follow, names that one, and closes the connection.
+/// The gateway of the legacy binary protocol. Like Apple's, it does not confirm accepted notifications; when it refuses one, it
+/// names it, discards all later ones, and closes the connection.
 actor BinaryServer: SimulatorService {
     nonisolated let context: ServiceContext
     var entrance: Entrance
@@ -34,7 +34,7 @@ actor BinaryServer: SimulatorService {
         defer { count(-1) }
         var client = BinaryClient(number: number, certificate: certificate)
         var room = [UInt8](repeating: 0, count: 32_768)
-        // A client that breaks off has nothing left to be told.
+        // If the client breaks off, there is nothing left to tell it.
         while let count = try? await stream.receive(into: &room, until: .distantFuture, on: context.loop), count > 0 {
             client.reader.append(room[..<count])
             let end: BinaryClient.End?
@@ -59,7 +59,7 @@ actor BinaryServer: SimulatorService {
         gateway.assumeIsolated { $0.judge(client) }
     }
 
-    /// What comes while the error is on its way is discarded, as everything after the refused notification.
+    /// Discards everything that arrives while the error waits, like everything after the refused notification.
     private func finish(_ stream: inout TLSStream, _ error: BinaryError?) async {
         var room = [UInt8](repeating: 0, count: 32_768)
         let due = MonotonicInstant.now + delay

@@ -1,13 +1,13 @@
 import CarillonPOSIX
 import CarillonText
 
-/// A dead device token and since when it is dead, as the legacy feedback service reports it.
+/// A dead device token and the time of its death, as the legacy feedback service reports them.
 public struct DeadToken: Sendable, Hashable {
     /// The bytes of the device token.
     public let token: [UInt8]
-    /// Seconds since 1970; nil: when it is added.
+    /// The time of its death in seconds since 1970; nil for the time of its addition.
     public let seconds: UInt32?
-    /// The topic that it was pushed to; nil: it is sent to any certificate.
+    /// The topic that it was pushed to; nil to report it to any certificate.
     public let topic: String?
 
     /// A device token in hexadecimal digits.
@@ -34,7 +34,7 @@ public struct DeadToken: Sendable, Hashable {
         try self.init(String(parts[0]), seconds: seconds)
     }
 
-    /// As the feedback service lists it.
+    /// The entry in the feedback service's list.
     var entry: FeedbackList.Entry {
         let now = UInt32(truncatingIfNeeded: time(nil))
         return FeedbackList.Entry(token: token, topic: topic.map { Array($0.utf8) }, seconds: seconds ?? now)

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The dead device tokens of the simulator. Both services and the test's own threads use the list.
+/// The simulator's dead device tokens. The services and the test's own threads share the list.
 final class DeadTokens: Sendable {
     let list = Guarded(FeedbackList())
 }

@@ -2,11 +2,11 @@ import CarillonIO
 
 /// The list of the feedback service, in the order in which device tokens were added. A value.
 struct FeedbackList {
-    /// A dead device token, and the topic whose certificates may read it; nil: all.
+    /// A dead device token, and the topic whose certificates may read it; nil for all.
     struct Entry {
         let token: [UInt8]
         let topic: [UInt8]?
-        /// The latest known time of its death.
+        /// The latest known time of death.
         var seconds: UInt32
 
         /// The wire format: seconds, length, device token.
@@ -26,13 +26,13 @@ struct FeedbackList {
 
     private var entries: [Entry] = []
     private var places: [Key: Int] = [:]
-    /// How many were sent so far.
+    /// The number of entries sent so far.
     private(set) var sent = 0
 
-    /// How many are not sent yet.
+    /// The number of entries not sent yet.
     var waiting: Int { entries.count }
 
-    /// Adds an entry. If the list has it already, the later time counts.
+    /// Adds an entry. If the list already has it, the later time counts.
     mutating func add(_ entry: Entry) {
         let key = Key(token: entry.token, topic: entry.topic)
         if let place = places[key] {
@@ -43,7 +43,7 @@ struct FeedbackList {
         }
     }
 
-    /// Removes and returns what the certificate may read. As at Apple, reading clears the list.
+    /// Removes and returns the entries that the certificate may read. As with Apple, reading clears the list.
     mutating func take(for certificate: ClientCredential.Certificate) -> [Entry] {
         let isTaken = { (entry: Entry) in entry.topic.map { certificate.allows($0.span) } ?? true }
         let taken = entries.filter(isTaken)
@@ -53,7 +53,7 @@ struct FeedbackList {
         return taken
     }
 
-    /// Puts entries back at the front: they were not sent after all.
+    /// Puts entries that were not sent back at the front.
     mutating func putBack(_ rest: ArraySlice<Entry>) {
         sent -= rest.count
         refill(rest + entries)

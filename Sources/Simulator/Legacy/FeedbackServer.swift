@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// The legacy feedback service: it sends a client with a certificate the dead device tokens of its topics, once, and closes.
+/// The legacy feedback service. It sends a client the dead device tokens of its certificate's topics, once, and closes.
 actor FeedbackServer: SimulatorService {
     /// How long one write to a client may take.
     private static let writeTimeout = Duration.seconds(30)
@@ -10,7 +10,7 @@ actor FeedbackServer: SimulatorService {
     var entrance: Entrance
     /// Records the connections that fail.
     private let gateway: SimulatorServer
-    /// After how many bytes the first list breaks off.
+    /// The number of bytes after which the first list breaks off.
     private var cutAfter: Int?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
@@ -39,7 +39,7 @@ actor FeedbackServer: SimulatorService {
         if sent < entries.count { context.deadTokens?.list.withLock { $0.putBack(entries[sent...]) } }
     }
 
-    /// Returns how many were sent whole. A write that fails leaves the rest for the next client.
+    /// Returns how many entries were sent completely. A failed write leaves the rest for the next client.
     private func send(_ entries: [FeedbackList.Entry], over stream: inout TLSStream) async -> Int {
         var room = cutAfter.take() ?? .max
         var sent = 0

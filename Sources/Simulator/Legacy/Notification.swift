@@ -1,7 +1,7 @@
-/// A notification, whose token and payload are ranges of the bytes it was read from.
+/// A notification. Its token and payload are ranges of the bytes that it was read from.
 struct Notification: Equatable, Sendable {
     let command: UInt8
-    /// 0 where the client gave none.
+    /// 0 if the client sent none.
     var identifier: UInt32 = 0
     var token = 0..<0
     var payload = 0..<0

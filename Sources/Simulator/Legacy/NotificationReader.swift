@@ -2,19 +2,19 @@
 struct NotificationReader: Sendable {
     enum Next: Equatable {
         case notification(Notification)
-        /// The bytes are none, or none that are complete as announced. What follows cannot be read.
+        /// The bytes are not a notification, or do not match their announced lengths. The rest cannot be read.
         case malformed(identifier: UInt32)
-        /// More bytes have to come.
+        /// More bytes are needed.
         case incomplete
     }
 
-    /// The items of a frame, and the numbers that Apple gave them.
+    /// The items of a frame, with Apple's numbers.
     private enum Item: UInt8 {
         case token = 1
         case payload, identifier, expiration, priority
     }
 
-    /// A frame has about 2,200 bytes at most. A longer one is refused before it fills the memory.
+    /// A frame has at most about 2,200 bytes. A longer one is refused before it can fill memory.
     private static let longestFrame = 16_384
 
     private(set) var bytes: [UInt8] = []
@@ -29,7 +29,7 @@ struct NotificationReader: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next notification. Its parts lie in `bytes` until the next `append`.
+    /// The next notification. Its ranges are valid in `bytes` until the next `append`.
     mutating func next() -> Next {
         var cursor = Cursor(bytes, from: place)
         guard let command = cursor.byte() else { return .incomplete }
@@ -58,7 +58,7 @@ struct NotificationReader: Sendable {
         return .notification(notification)
     }
 
-    /// False: the items do not fill the frame, one came twice, or one has the wrong length or value.
+    /// Returns false if the items do not fill the frame, an item occurs twice, or an item has a wrong length or value.
     private func readItems(_ items: inout Cursor, into notification: inout Notification) -> Bool {
         var seen: UInt8 = 0
         while let number = items.byte() {
@@ -81,7 +81,7 @@ struct NotificationReader: Sendable {
     }
 }
 
-/// Reads big-endian values. Nil: the bytes end before.
+/// Reads big-endian values; nil if the bytes end too soon.
 private struct Cursor {
     private let all: [UInt8]
     private(set) var place: Int
@@ -103,7 +103,7 @@ private struct Cursor {
 
     mutating func number() -> UInt32? { bytes(4)?.reduce(0) { $0 << 8 | UInt32(all[$1]) } }
 
-    /// A length of two bytes, and that many bytes.
+    /// Reads a two-byte length and that many bytes.
     mutating func part() -> Range<Int>? {
         guard let length = bytes(2) else { return nil }
         return bytes(length.reduce(0) { $0 << 8 | Int(all[$1]) })

@@ -2,7 +2,7 @@ import CarillonIO
 import CarillonText
 
 extension ServerState {
-    /// Judges the notifications that have arrived in full, until one ends the connection; nil: it stays open.
+    /// Judges the notifications that have arrived in full, until one ends the connection; nil if the connection stays open.
     mutating func end(of client: inout BinaryClient) -> BinaryClient.End? {
         while true {
             switch client.reader.next() {
@@ -19,7 +19,7 @@ extension ServerState {
     /// Judges and records a notification. Returns how the connection ends, if it does.
     private mutating func take(_ notification: Notification, from client: BinaryClient) -> BinaryClient.End? {
         let bytes = client.reader.bytes
-        // Taken out of the server, so that the judge can be given it.
+        // Take it out of the server, so that it can be passed to the judge.
         var token = exchange(&id, with: [])
         defer { id = token }
         token.removeAll(keepingCapacity: true)
@@ -63,7 +63,7 @@ extension ServerState {
         return .error(notification.command == 0 ? nil : error)
     }
 
-    /// Keeps a notification as the request of HTTP/2 that says the same.
+    /// Records a notification as the equivalent HTTP/2 request.
     private mutating func record(
         _ notification: Notification,
         _ token: [UInt8],
@@ -97,7 +97,7 @@ extension ServerState {
                 "\(payload.count) bytes; command \(notification.command) takes \(notification.payloadLimit) at most"
         }
         recorder.log(facts, head, in: bytes.span, id: id.span, payload: payload)
-        // A delivery has what the client can know.
+        // A delivery contains only what the client can know.
         if answer.status != nil { facts.status = 200 }
         if let refusal, refusal != .shutdown { facts.status = UInt16(refusal.rawValue) }
         _ = recorder.keepDelivery(facts, head, in: bytes.span, id: id.span, payload: payload)

@@ -4,7 +4,7 @@ public struct ConnectionFailure: Sendable, Hashable {
     public let time: Int64
     /// The connection, counted from 1.
     public let connection: Int
-    /// Whether it failed before a request could come.
+    /// Whether it failed before a request could arrive.
     public let isHandshake: Bool
     /// A sentence: what was wrong.
     public let message: String

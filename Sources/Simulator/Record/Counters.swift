@@ -1,11 +1,11 @@
-/// Counts on the hot path: plain numbers by refusal and rule, from which ``SimulatorStatistics`` are made on request.
+/// Counters for the hot path: plain numbers by refusal and rule, from which ``SimulatorStatistics`` are computed on request.
 struct Counters {
     private let rules: [AnswerRule]
     private var refusals = [Int](repeating: 0, count: Refusal.allCases.count)
     private var ruled: [Int]
     private var accepted = 0
     private var payloadBytes = 0
-    /// What is too rare to matter on the hot path is counted here at once.
+    /// Counts of events that are too rare to matter on the hot path.
     var rare = SimulatorStatistics()
 
     init(rules: [AnswerRule]) {
@@ -13,14 +13,14 @@ struct Counters {
         ruled = Array(repeating: 0, count: rules.count)
     }
 
-    /// Counts the answer to a request that was counted as unanswered.
+    /// Counts the answer to a request that was previously counted as unanswered.
     mutating func heldAnswered(_ verdict: Verdict) {
         rare.requests -= 1
         rare.unanswered -= 1
         requestJudged(verdict, payload: 0)
     }
 
-    /// Counts a request. Without a verdict there is no answer, or not yet.
+    /// Counts a request. If there is no verdict, it has no answer, or none yet.
     mutating func requestJudged(_ verdict: Verdict?, payload: Int) {
         payloadBytes += payload
         switch verdict {

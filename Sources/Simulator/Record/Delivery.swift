@@ -2,11 +2,11 @@
 public struct Delivery: Sendable, Hashable {
     /// When it was received, in milliseconds since 1970.
     public let time: Int64
-    /// The connection it came on, counted from 1.
+    /// The connection that it arrived on, counted from 1.
     public let connection: Int
     /// Its stream on that connection.
     public let stream: Int32
-    /// The `apns-id` of the answer: the request's own, or one made for it. The `apns-request-id` of a request about channels.
+    /// The `apns-id` of the answer: the request's own, or one made for it. For a request about channels, its `apns-request-id`.
     public let apnsID: String
     /// The device token; empty for a request about channels.
     public let token: String
@@ -22,14 +22,13 @@ public struct Delivery: Sendable, Hashable {
     public let collapseID: String?
     /// `authorization`.
     public let authorization: String?
-    /// What a request about channels asks for: `broadcast`, `create`, `read`, `remove` or `list`; nil for a push to a device
-    /// token.
+    /// The action of a request about channels: `broadcast`, `create`, `read`, `remove` or `list`; nil for a push to a device token.
     public let channelAction: String?
-    /// The channel that it names, or that it has created.
+    /// The channel that it names or has created.
     public let channel: String?
     /// The body, byte for byte.
     public let payload: [UInt8]
-    /// The answer's status; nil where the request was not answered.
+    /// The answer's status; nil if the request was not answered.
     public let status: Int?
     /// The reason in the answer's body.
     public let reason: String?

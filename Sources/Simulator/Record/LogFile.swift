@@ -1,12 +1,12 @@
 import CarillonIO
 import CarillonPOSIX
 
-/// A file that lines are appended to, a whole batch a write; `-` is standard output.
+/// A file to which lines are appended, a whole batch per write; `-` is standard output.
 ///
-/// It waits for a slow reader of a pipe or a terminal, so that no line is lost, but only for a limited time: the simulator's loop is
-/// blocked meanwhile.
+/// It waits for a slow reader of a pipe or a terminal, so that no line is lost, but only for a limited time, because the
+/// simulator's loop is blocked while it waits.
 struct LogFile: ~Copyable {
-    /// What a ready pipe takes without blocking (`PIPE_BUF`).
+    /// How many bytes a ready pipe accepts without blocking (`PIPE_BUF`).
     private static let pieceLimit = 4096
 
     private let descriptor: CInt
@@ -14,12 +14,12 @@ struct LogFile: ~Copyable {
     private let readerTimeout: Duration
     /// False after a time-out, until the reader has read again.
     private var waitsForReader = true
-    /// The last line is incomplete.
+    /// Whether the last line is incomplete.
     private var isCut = false
 
     init(appendingTo path: String, readerTimeout: Duration = .seconds(5)) throws(SimulatorError) {
         self.readerTimeout = readerTimeout
-        // Without O_NONBLOCK opening a pipe without a reader never returns.
+        // Without O_NONBLOCK, opening a pipe that has no reader never returns.
         descriptor =
             path == "-"
             ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -40,7 +40,7 @@ struct LogFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all of it. False where the file takes no more.
+    /// Writes all of the bytes. Returns false if the file accepts no more.
     mutating func write(_ bytes: [UInt8]) -> Bool {
         if isCut {
             guard writeAll([UInt8(ascii: "\n")]) else { return false }
@@ -69,7 +69,7 @@ struct LogFile: ~Copyable {
         return false
     }
 
-    /// Waits until a pipe or a terminal takes more.
+    /// Waits until a pipe or a terminal accepts more.
     private mutating func isReady() -> Bool {
         let deadline = MonotonicInstant.now + (waitsForReader ? readerTimeout : .zero)
         waitsForReader = BlockingWait.readiness(of: descriptor, for: POLLOUT, until: deadline)

@@ -3,10 +3,10 @@ import CarillonText
 
 /// Writes requests as JSON lines into a buffer.
 struct LogLine {
-    /// The text of a time is made once for each millisecond.
+    /// The text of the current time, made once per millisecond.
     private var time = (milliseconds: Int64.min, text: [UInt8]())
     private var lastPayload: [UInt8] = []
-    /// The end of a line with that payload: one payload for many device tokens is hashed and quoted once.
+    /// The end of a line with that payload, so that one payload for many device tokens is hashed and quoted only once.
     private var lastEnd: [UInt8] = []
 
     /// The members of a line that are not in the bytes of the request.
@@ -15,14 +15,14 @@ struct LogLine {
         let connection: Int
         let stream: Int32
         var status: UInt16?
-        /// What the binary gateway says in place of the status.
+        /// The binary gateway's status, in place of the HTTP status.
         var binaryStatus: UInt8?
         var reason: String?
-        /// The cause in more detail than the reason.
+        /// The cause, in more detail than the reason.
         var detail: String?
         /// The certificate's topic, for a request that names none.
         var onlyTopic: [UInt8]?
-        /// Length and hash of the whole body, where only its beginning was kept.
+        /// Length and hash of the whole body, if only its beginning was kept.
         var longBody: (count: Int, digest: [UInt8])?
         /// Set for a request about channels, which has no device token.
         var channelRequest: ChannelRequest?

@@ -1,4 +1,4 @@
-/// Keeps what the configuration asks for of each request: counts always, log lines and deliveries on demand.
+/// Records each request as the configuration demands: always counts, optionally log lines and deliveries.
 struct Recorder: ~Copyable {
     var counters: Counters
     private(set) var deliveries: [Delivery] = []
@@ -25,10 +25,10 @@ struct Recorder: ~Copyable {
 
     var logs: Bool { log != nil }
 
-    /// Whether more than counts is kept of some requests.
+    /// Whether more than counts is kept for some requests.
     var keepsRequests: Bool { keepsDeliveries || observer != nil || logs }
 
-    /// Whether more than counts is kept of a request.
+    /// Whether more than counts is kept for this request.
     func keeps(_ head: RequestHead, in bytes: Span<UInt8>) -> Bool {
         guard keepsRequests else { return false }
         guard !prefix.isEmpty else { return true }
@@ -48,7 +48,7 @@ struct Recorder: ~Copyable {
         line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
     }
 
-    /// A held answer was sent, or will not be sent for that reason.
+    /// A held answer was sent, or will not be sent for the given reason.
     mutating func settle(_ held: HeldAnswer, unanswered reason: String?) {
         if reason == nil { counters.heldAnswered(held.verdict) }
         guard let request = held.request else { return }
@@ -95,7 +95,7 @@ struct Recorder: ~Copyable {
         return delivery
     }
 
-    /// Records a connection that failed, at once: nothing may come after it.
+    /// Records a failed connection at once, because nothing may come after it.
     mutating func failed(_ failure: ConnectionFailure) {
         if failure.isHandshake { counters.rare.failedHandshakes += 1 }
         if logs { line.append(failure, to: &lines) }
@@ -105,7 +105,7 @@ struct Recorder: ~Copyable {
 
     func answered(_ delivery: Delivery) { observer?(.answered(delivery)) }
 
-    /// Writes the lines: before the answers, so that a client with an answer finds its line.
+    /// Writes the lines. Call it before sending answers, so that a client that has its answer finds its line.
     mutating func flush() {
         guard !lines.isEmpty else { return }
         if log?.write(lines) == false { counters.rare.logErrors += 1 }

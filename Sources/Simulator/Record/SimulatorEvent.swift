@@ -1,7 +1,6 @@
-/// An event that the observer gets: see ``SimulatorConfiguration/observer``.
+/// An event for the observer: see ``SimulatorConfiguration/observer``.
 public enum SimulatorEvent: Sendable, Hashable {
-    /// A request was received. Its answer is sent after the observer has returned. One that will not be answered has no
-    /// status.
+    /// A request was received. Its answer is sent after the observer has returned. If it will not be answered, it has no status.
     case received(Delivery)
     /// The answer was handed to the operating system.
     case answered(Delivery)

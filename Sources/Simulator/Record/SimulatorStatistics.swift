@@ -8,9 +8,9 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var delivered = 0
     /// Requests answered with another status.
     public var refused = 0
-    /// Requests without an answer, because of a rule or a reset, or because they still wait for it.
+    /// Requests without an answer, because of a rule or a reset, or because they are still waiting for it.
     public var unanswered = 0
-    /// Broadcasts answered with 200. They are in `delivered`, too.
+    /// Broadcasts answered with 200. They are also included in `delivered`.
     public var broadcasts = 0
     /// Requests that the channel service has carried out.
     public var channelRequests = 0
@@ -38,9 +38,9 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var deadTokensTold = 0
     /// Dead tokens that it has not sent yet.
     public var deadTokensWaiting = 0
-    /// Requests whose stream was reset before they were complete: they broke the rules of HTTP/2, or too many were open.
+    /// Requests whose streams were reset before they were complete, because they violated HTTP/2 or too many streams were open.
     public var streamsRefused = 0
-    /// How often a rule of limited times did not apply because such rules count a million device tokens and no more.
+    /// How often a rule with a limit did not apply because such rules count at most a million device tokens.
     public var uncounted = 0
     /// How often the log could not be written.
     public var logErrors = 0

@@ -1,6 +1,6 @@
 import CarillonPOSIX
 
-/// Comparisons of header bytes with known words. They make no `String`.
+/// Comparisons of header bytes with known words, without creating a `String`.
 extension Span where Element == UInt8 {
     func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
@@ -25,7 +25,7 @@ extension Span where Element == UInt8 {
         return length == 0 || withUnsafeBytes { memcmp($0.baseAddress! + start, word.utf8Start, length) == 0 }
     }
 
-    /// A copy, for what outlives the request.
+    /// A copy, for data that outlives the request.
     var array: [UInt8] { withUnsafeBytes { Array($0) } }
 
     /// For the slow paths only: records, logs and new provider tokens.
