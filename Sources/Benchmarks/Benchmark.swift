@@ -1,13 +1,13 @@
-/// What can be measured, by the name that the command line takes. A new one is a file and a line in `all`.
+/// A benchmark, under its command-line name. To add one, add a file and a line in `all`.
 struct Benchmark: Sendable {
     let name: String
     /// The size of the published figures.
     let usualSize: Int
-    /// The smallest size at which everything is measured. It shows that a benchmark runs; its figures have no meaning.
+    /// The smallest size at which everything is measured. It shows that a benchmark runs; its figures are meaningless.
     let leastSize: Int
     /// What the size counts.
     let unit: String
-    /// Not run unless it is named: it takes long, or gigabytes.
+    /// Whether it runs only when named, because it takes long or needs gigabytes.
     let isLong: Bool
     let run: @Sendable (_ size: Int, inout Report) async throws -> Void
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// A file of runs, as `docs/benchmarks.json` is one: of each benchmark the last that was recorded.
+/// A file of runs, such as `docs/benchmarks.json`, with the last recorded run of each benchmark.
 struct BenchmarkRecord {
     private(set) var runs: [BenchmarkRun]
 
-    /// Empty if there is no such file.
+    /// Reads the file; the record is empty if it does not exist.
     init(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else {
             runs = []

@@ -1,4 +1,4 @@
-/// What one benchmark has measured, with all that is needed to measure it again.
+/// The figures of one benchmark, with everything needed to repeat it.
 struct BenchmarkRun: Codable {
     let benchmark: String
     let command: String

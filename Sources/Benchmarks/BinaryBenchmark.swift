@@ -2,8 +2,8 @@ import ApplePush
 import ApplePushSimulator
 import CarillonIO
 
-/// The legacy binary protocol: notifications over one connection to the simulator, which checks each of them. The last ones
-/// are proven by a barrier.
+/// The legacy binary protocol: notifications over one connection to the simulator, which checks each. A barrier confirms the last
+/// ones.
 struct BinaryBenchmark {
     let pushes: Int
 

@@ -1,8 +1,8 @@
 import CarillonPostgres
 import CarillonPushQueue
 
-/// The bare claim and the deletion of what was claimed, by pgbench, for comparison with the whole way. Nothing is sent, no outcome
-/// is written, and the rows that come back are not read.
+/// The bare claim and the deletion of the claimed rows, by pgbench, for comparison with the whole path. Nothing is sent, no outcome
+/// is written, and the returned rows are not read.
 struct ClaimBenchmark {
     let rows: Int
     /// Rows of one token in each claim.
@@ -21,7 +21,7 @@ struct ClaimBenchmark {
     private func rate(clients: Int, on installation: Installation) async throws -> Double {
         let connection = installation.connection
         let times = max(1, rows / clients / claim)
-        // A lane and a worker for each client, so that each knows where its rows begin, as workers do.
+        // One lane and one worker for each client, so that each knows where its rows begin, as workers do.
         for lane in 0..<clients { try await connection.script(installation.enqueueing(times * claim, lane: lane)) }
         try await connection.script(
             """
@@ -47,8 +47,8 @@ struct ClaimBenchmark {
         return rate * Double(claim)
     }
 
-    /// The statement with pgbench's variables in place of its parameters. The deletion is what a settlement does first: the row
-    /// of the claim is deleted, and the commit is on the disk before it is answered.
+    /// The statement with pgbench's variables in place of its parameters. The deletion is the first step of a settlement: the row
+    /// of the claim is deleted, and the commit is on disk before it is acknowledged.
     private func script(app: Int32, worker: Int, lowest: Int, times: Int) -> String {
         let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes", "collapses"]
         var statement = ClaimRows.statement.sql

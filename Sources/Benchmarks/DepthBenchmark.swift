@@ -1,8 +1,8 @@
 import CarillonIO
 import CarillonPostgres
 
-/// The cost of depth: the rate out of a deep queue and out of a shallow one, in turn, each in a database of its own. The middle
-/// of each run is measured, without its beginning and end.
+/// The cost of depth: the rate out of a deep queue and out of a shallow one, in turn, each in its own database. Only the middle of
+/// each run is measured.
 struct DepthBenchmark {
     let depth: Int
 

@@ -2,8 +2,8 @@ import ApplePush
 import ApplePushSimulator
 import CarillonIO
 
-/// Throughput to a gateway far away, where windows and streams limit it: pushes of 4 KB 200 ms away with windows of 65,535
-/// bytes, small pushes 50 ms away with 1,000 streams, and single pushes beside a message of 100,000 tokens.
+/// Throughput to a distant gateway, where windows and streams limit it: pushes of 4 KB at 200 ms with windows of 65,535 bytes,
+/// small pushes at 50 ms with 1,000 streams, and single pushes beside a message of 100,000 tokens.
 struct DistanceBenchmark {
     let pushes: Int
     /// The size of the one message, and the number of single pushes beside it: 100,000 and 200 at the usual size.
@@ -24,7 +24,7 @@ struct DistanceBenchmark {
         let distance = Duration.milliseconds(200)
         let payload = Volley.payload(of: 4_096)
         try await Self.with(distance) { scene, sender in
-            // Until all connections are open.
+            // Send until all connections are open.
             try await Self.send(pushes / 4, payload, scene, sender)
             let seconds = try await Self.send(pushes, payload, scene, sender)
             let statistics = await scene.simulator.statistics()
@@ -50,7 +50,7 @@ struct DistanceBenchmark {
         }
     }
 
-    /// A gateway that takes 8,000 pushes a second: 100 streams of 4 connections, 50 ms away.
+    /// A gateway that accepts 8,000 pushes a second: 100 streams on each of 4 connections, 50 ms away.
     private func turns(into report: inout Report) async throws {
         try await Self.with(.milliseconds(50), streams: 100) { scene, sender in
             try await Self.warmUp(to: 100 * Self.connections, scene, sender)
@@ -74,7 +74,7 @@ struct DistanceBenchmark {
         }
     }
 
-    /// Sends this many in one delivery and returns the seconds.
+    /// Sends this many pushes in one delivery, and returns the duration in seconds.
     @discardableResult
     private static func send(
         _ count: Int,
@@ -88,7 +88,7 @@ struct DistanceBenchmark {
         return start.age
     }
 
-    /// Sends until all connections are open and take all that the gateway allows.
+    /// Sends until all connections are open and accept as many pushes as the gateway allows.
     private static func warmUp(to capacity: Int, _ scene: Scene, _ sender: HTTP2Backend) async throws {
         let volley = Volley(pushes: capacity * 5, payload: smallPayload)
         for _ in 0..<100 where try await scene.send(volley.batch(0, of: capacity * 5), by: sender) == capacity {

@@ -1,8 +1,8 @@
 import ApplePushSimulator
 import CarillonIO
 
-/// One app has a full queue, 200 others send a row a second each over the same connections: how long the rows of the small ones
-/// take, and what that costs the large one.
+/// One app has a full queue while 200 others each send a row a second over the same connections. Measures how long the small apps'
+/// rows take, and what that costs the large app.
 struct FairnessBenchmark {
     let rows: Int
     private let apps = 200
@@ -39,7 +39,7 @@ struct FairnessBenchmark {
         report.add("  p99", sample[0.99], .milliseconds, .atMost(250))
     }
 
-    /// The large app's rows a second while the small ones send, and what those have committed.
+    /// The large app's rows a second while the small apps send, and the small apps' commits.
     private func run(
         _ trickle: Trickle,
         _ installation: Installation,

@@ -1,4 +1,4 @@
-/// As `docs/benchmarks.json` keeps it: a ratio says what it is a ratio to.
+/// The form in `docs/benchmarks.json`: a ratio names what it relates to.
 extension Figure: Codable {
     private enum Key: String, CodingKey { case name, of, value, unit, atLeast, aim, atMost }
 

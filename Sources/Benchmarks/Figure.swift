@@ -1,4 +1,4 @@
-/// One number that was measured, and what it has to reach.
+/// One measured number, and the bound that it must meet.
 struct Figure {
     enum Unit: String, Codable {
         case rate, count, ratio, milliseconds, microseconds, seconds, percent, megabytes, bytes
@@ -18,7 +18,7 @@ struct Figure {
     }
 
     enum Bound {
-        /// The least that is good enough, and what we aim at beyond that.
+        /// The smallest acceptable value, and optionally the value that we aim for.
         case atLeast(Double, aim: Double? = nil)
         case atMost(Double)
     }
@@ -48,7 +48,7 @@ struct Figure {
         }
     }
 
-    /// Nil: there is no bound, or it is not judged.
+    /// Whether the bound is met; nil if there is no bound or it is not judged.
     var isMet: Bool? {
         switch bound {
         case .atLeast(let least, _)? where isJudged: value >= least

@@ -1,7 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 
-/// `h2load` of nghttp2, the fastest load generator there is, for comparison.
+/// nghttp2's `h2load`, the fastest load generator available, for comparison.
 struct H2Load {
     private let requests: Int
     private let command: ChildProcess.Command

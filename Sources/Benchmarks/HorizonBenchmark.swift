@@ -1,7 +1,7 @@
 import CarillonPostgres
 
-/// The cost of a long transaction of another session: claimed rows stay in the table and its index while that transaction may see
-/// them. The same drain without it and with it, in turn.
+/// The cost of another session's long transaction: claimed rows stay in the table and its index as long as that transaction might
+/// see them. Drains the queue without and with it, in turn.
 struct HorizonBenchmark {
     private static let rounds = 2
     let rows: Int

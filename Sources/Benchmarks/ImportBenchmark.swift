@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// `carillon tokens import` of a file with the time and the owner of each token, in random order: into an empty table, and then
-/// again, which writes nothing.
+/// `carillon tokens import` of a file with the time and the owner of each token, in random order: first into an empty table, and
+/// then again, which writes nothing.
 struct ImportBenchmark {
     let tokens: Int
 
@@ -9,7 +9,7 @@ struct ImportBenchmark {
         try await Installation.with { installation in
             let folder = try ScratchFolder()
             let words = ["tokens", "import", "--app", "bench", try folder.write("tokens.csv", file)]
-            // A million a minute, and ten.
+            // A million a minute; aim for ten million.
             let bound = Figure.Bound.atLeast(16_667, aim: 166_667)
             let first = try await installation.run(words)
             report.add("tokens imported a second", Double(tokens) / first.seconds, .rate, bound)

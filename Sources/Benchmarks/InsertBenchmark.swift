@@ -1,7 +1,7 @@
 import CarillonPostgres
 
-/// What an application pays for the INSERT of one row, beside a bare table of the same columns: one session with the role of
-/// applications picks the table at random for each row. It does not wait for the disk, which would hide the difference.
+/// The cost to an application of inserting one row, compared with a bare table of the same columns. One session with the
+/// applications' role picks the table at random for each row. It does not wait for the disk, which would hide the difference.
 struct InsertBenchmark {
     let seconds: Int
 

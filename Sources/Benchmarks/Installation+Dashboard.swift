@@ -3,8 +3,8 @@ import CarillonPostgres
 import Glibc
 
 extension Installation {
-    /// A dashboard for the time of the body, which gets its port. Its login may read everything and change what people may
-    /// change, so that each page has all of its forms.
+    /// Runs a dashboard during the body, which gets its port. Its login may read everything and change whatever people may change,
+    /// so that each page has all its forms.
     func withDashboard(_ body: (_ port: UInt16) async throws -> Void) async throws {
         try await connection.script(
             "CREATE ROLE dashboard LOGIN; GRANT carillon_reader, carillon_operator TO dashboard"
@@ -22,7 +22,7 @@ extension Installation {
         try await end(of: process)
     }
 
-    /// The port that the dashboard has logged.
+    /// The port that the dashboard logs.
     private func port(in folder: ScratchFolder) async throws -> UInt16 {
         let giveUp = MonotonicInstant.now + .seconds(60)
         while true {

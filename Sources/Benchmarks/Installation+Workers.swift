@@ -11,9 +11,9 @@ extension Installation {
         return own.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/\(name)"
     }
 
-    /// It ends with this program, even if that is killed.
+    /// Starts `carillon`. It ends with this program, even if this program is killed.
     ///
-    /// - Parameter log: A file for what it writes on standard error.
+    /// - Parameter log: A file for its standard error.
     func start(_ words: [String], as login: String? = nil, log: String? = nil) async throws -> ChildProcess {
         let database = url + (login.map { "&user=" + $0 } ?? "")
         var command = ChildProcess.Command(try Self.program("carillon"), words + ["--database", database])
@@ -23,7 +23,7 @@ extension Installation {
         return try await Task(executorPreference: loop) { [command] in try ChildProcess(command) }.value
     }
 
-    /// Workers for the time of the body. They are drained at the end, unless answers would never come.
+    /// Runs workers during the body. They are drained at the end, unless answers would never come.
     func withWorkers(
         _ count: Int = 1,
         _ options: [String] = [],
@@ -45,14 +45,14 @@ extension Installation {
         if !drains { for worker in workers { worker.signal(SIGKILL) } }
     }
 
-    /// Runs a command of `carillon`; returns how long it took and what it used.
+    /// Runs a `carillon` command; returns its duration and resource use.
     func run(_ words: [String]) async throws -> (seconds: Double, peakMemory: Int, processorTime: Duration) {
         let start = MonotonicInstant.now
         let usage = try await end(of: await self.start(words))
         return (start.age, usage.peakMemory, usage.processorTime)
     }
 
-    /// Waits until a process has ended, which it must with status 0.
+    /// Waits until a process has ended; its status must be 0.
     @discardableResult
     func end(of process: ChildProcess) async throws -> (peakMemory: Int, processorTime: Duration) {
         var peakMemory = 0
@@ -64,13 +64,13 @@ extension Installation {
                 }
                 return (peakMemory, time)
             } catch let error as IOError where error.code == .timedOut {
-                // The kernel reports the peak only while the process lives.
+                // The kernel reports the peak only while the process runs.
                 peakMemory = max(peakMemory, ProcessReading(process.processID)?.peakMemory ?? 0)
             }
         }
     }
 
-    /// A figure counts only if every push arrived once and every row was settled.
+    /// Checks that every push arrived once and every row was settled; otherwise the figures do not count.
     func check(sent total: Int, rows: Int) async throws {
         let arrived = await delivered()
         let sent = try await number("SELECT sum(sent) FROM carillon.results")
@@ -83,7 +83,7 @@ extension Installation {
     /// How many pushes have arrived so far.
     func delivered() async -> Int { await scene.simulator.statistics().delivered }
 
-    /// Waits until this many pushes have arrived; returns how many there were then, and the time.
+    /// Waits until this many pushes have arrived; returns the actual number and the time.
     func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {
         var last = (pushes: 0, at: MonotonicInstant.now)
         while true {

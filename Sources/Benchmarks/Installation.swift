@@ -6,7 +6,7 @@ import CarillonPushQueue
 import CarillonSchema
 import FoundationEssentials
 
-/// A private PostgreSQL, durable as in production, with the schema, the simulator, and one app that sends to it.
+/// A private PostgreSQL, durable as in production, with the schema, a simulator, and one app that sends to the simulator.
 struct Installation {
     let loop: EventLoop
     let connection: PostgresConnection
@@ -14,7 +14,7 @@ struct Installation {
     let scene: Scene
     let app: Int32
 
-    /// PostgreSQL's defaults, except for the size of its log: with the default it writes a checkpoint every few seconds, and each
+    /// PostgreSQL's defaults, except for `max_wal_size`: with the default, it checkpoints every few seconds, and each checkpoint
     /// may delay commits by half a second on a slow disk.
     private static let server = PrivateCluster.Settings(isDurable: true, parameters: ["max_wal_size": "8GB"])
 
@@ -55,7 +55,7 @@ struct Installation {
         }.id
     }
 
-    /// Adds apps like the first, which share its connections, unless they have another gateway.
+    /// Adds apps like the first. They share its connections unless they have another gateway.
     func addApps(_ count: Int, paused: Bool = false, gateway: Scene? = nil) async throws -> [Int32] {
         let simulator = (gateway ?? scene).simulator
         return try await numbers(
@@ -67,18 +67,18 @@ struct Installation {
         ).map(Int32.init)
     }
 
-    /// Rows for the time between measurements, which does not depend on the size.
+    /// Extra rows for the time between measurements, which does not depend on the size.
     static let spareRows = 200_000
 
     static let payload =
         #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
-    /// The payload as a literal of SQL.
+    /// The payload as an SQL literal.
     static let payloadLiteral = "'" + payload.replacing("'", with: "''") + "'"
 
     /// An `INSERT` of all rows; every token is distinct.
     ///
-    /// - Parameter isPersonal: Each token has a payload of its own.
+    /// - Parameter isPersonal: Whether each token has its own payload.
     func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1, isPersonal: Bool = false) -> String {
         let payloads = """
             (SELECT array_agg(replace(\(Self.payloadLiteral), '"badge":1', '"badge":' || t)::json)
@@ -94,13 +94,13 @@ struct Installation {
             """
     }
 
-    /// Enqueues rows, and has the database do its deferred work.
+    /// Enqueues rows, and makes the database do its deferred work.
     func fill(_ rows: Int, tokensPerRow: Int = 1, isPersonal: Bool = false) async throws {
         try await connection.script(enqueueing(rows, tokensPerRow: tokensPerRow, isPersonal: isPersonal))
         try await settleDown()
     }
 
-    /// Deferred work would otherwise be done while something is measured.
+    /// Makes the database do its deferred work now rather than during a measurement.
     func settleDown() async throws {
         try await connection.script("VACUUM ANALYZE carillon.messages")
         try await connection.script("CHECKPOINT")
@@ -117,7 +117,7 @@ struct Installation {
         }
     }
 
-    /// How many rows a second the app sends on average, measured before and after something else.
+    /// The app's average rows a second, measured before and after the body.
     func rateAlone(of pushes: Int, around body: () async throws -> Void) async throws -> Double {
         let before = try await rate(of: pushes)
         try await body()

@@ -2,10 +2,10 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 
-/// How soon a single row is sent when nothing else is going on, and what the idle worker uses.
+/// How soon a single row is sent when nothing else is happening, and how much the idle worker uses.
 struct LatencyBenchmark {
     let samples: Int
-    /// Apps that an idle worker may know of.
+    /// The number of apps that an idle worker may know.
     private let apps = 10_000
     private var idleTime: Duration { .seconds(min(10, samples)) }
 
@@ -27,7 +27,7 @@ struct LatencyBenchmark {
 
     private func latencies(_ installation: Installation, workers: Int) async throws -> Sample {
         let trickle = try await Trickle(into: installation, connections: 1)
-        // Every worker has its connection before the measurement.
+        // Make sure that every worker has its connection before the measurement.
         var number = 1_000_000 * workers
         while await installation.scene.simulator.statistics().openConnections < workers {
             _ = try await trickle.commit(number, of: installation.app)
@@ -67,7 +67,7 @@ struct LatencyBenchmark {
         _ installation: Installation,
         into report: inout Report
     ) async throws {
-        // The worker notices changes first.
+        // Let the worker notice the changes first.
         try await installation.loop.sleep(for: .seconds(3))
         let sessions = try await installation.numbers(
             "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'carillon %'"
@@ -78,7 +78,7 @@ struct LatencyBenchmark {
         let after = (Self.processorTime(of: worker.processID), sessions.map { Self.processorTime(of: Int32($0)) })
         let time = MonotonicInstant.now - start
         guard let earlier = before.0, let later = after.0 else { throw BenchmarkError("The idle worker has ended.") }
-        // A maintenance task may have closed a connection of its own meanwhile: the session is gone, and not counted.
+        // A maintenance task may have closed its own connection in the meantime; that session is not counted.
         let ofSessions = zip(before.1, after.1).reduce(Duration.zero) { sum, times in
             guard let earlier = times.0, let later = times.1 else { return sum }
             return sum + (later - earlier)
@@ -87,6 +87,6 @@ struct LatencyBenchmark {
         report.add("    and its sessions in PostgreSQL", ofSessions / time * 100, .percent, .atMost(5))
     }
 
-    /// Nil: the process has ended.
+    /// The processor time; nil if the process has ended.
     private static func processorTime(of process: Int32) -> Duration? { ProcessReading(process)?.processorTime }
 }

@@ -1,18 +1,18 @@
 import CarillonIO
 
-/// A page that somebody keeps open: its server-sent events are read, as the script of the page does.
+/// A page that somebody keeps open: reads its server-sent events, as the page's script does.
 actor LivePage {
     private let address: String
     private let socket: Socket
     private let loop: EventLoop
     private var hasBegun = false
     private var events = 0
-    /// The end of what was read: an event may begin in one piece and go on in the next.
+    /// The end of the bytes read so far: an event may begin in one piece and continue in the next.
     private var tail: [UInt8] = []
 
     private static let beginning = Array("data: {".utf8)
 
-    /// Returns once the page was sent for the first time.
+    /// Returns once the page has been sent for the first time.
     init(_ address: String, port: UInt16, on loop: EventLoop) async throws {
         self.address = address
         self.loop = loop

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 
-/// What the figures were measured on.
+/// The machine and the commit that the figures were measured on.
 enum Machine {
-    /// What `make` says was built.
+    /// The commit, as passed by `make`.
     static var commit: String { ProcessInfo.processInfo.environment["COMMIT"] ?? "unknown" }
 
     static var description: String {

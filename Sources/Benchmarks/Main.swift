@@ -1,9 +1,9 @@
 import Glibc
 
-/// `carillon-bench [--record FILE] [short | long | NAME | NAME=SIZE | NAME=least]...`: measures what is named, or all that is
-/// short, prints one table, and keeps the figures in a file.
+/// `carillon-bench [--record FILE] [short | long | NAME | NAME=SIZE | NAME=least]...`: runs the named benchmarks, or all short
+/// ones, prints one table, and keeps the figures in a file.
 ///
-/// Everything runs on this machine: the stand-in for APNs on a thread of this process, PostgreSQL and the worker as processes.
+/// Everything runs on this machine: the simulator on a thread of this process, PostgreSQL and the worker as separate processes.
 @main
 struct Main {
     static func main() async {
@@ -28,7 +28,7 @@ struct Main {
                 try await selection.benchmark.run(selection.size, &report)
                 reports.append(report)
                 guard let file else { continue }
-                // A file that cannot be written is not found out at the end.
+                // Write after each benchmark, so that an unwritable file is noticed early.
                 var record = try BenchmarkRecord(file)
                 record.add(
                     BenchmarkRun(

@@ -15,7 +15,7 @@ struct PGBench {
         self.settings = settings
     }
 
-    /// Runs of the script in a second. Each client runs it this many times.
+    /// Runs of the script per second. Each client runs it this many times.
     func rate(clients: Int, times: Int) async throws -> Double {
         let text = try await run(["-c", String(clients), "-j", String(clients), "-t", String(times)])
         guard let rate = text.firstMatch(of: #/tps = ([0-9.]+)/#).flatMap({ Double($0.output.1) }) else {
@@ -40,7 +40,8 @@ struct PGBench {
                 guard times.indices.contains(script) else {
                     throw BenchmarkError("pgbench ran no such script: \(line)")
                 }
-                // pgbench reads the clock once a turn: where the answer is there already, a run ends in the turn it began in.
+                // pgbench reads the clock once per turn, so if the answer is already there, a run ends in the turn in which it
+                // began.
                 times[script].append(max(1, time))
             }
         }

@@ -3,9 +3,9 @@ struct PageTimes {
     let address: String
     /// Milliseconds.
     let times: Sample
-    /// Of the largest answer.
+    /// The size of the largest answer.
     let bytes: Int
-    /// 200, or that of an answer that was another.
+    /// 200, or the status of an answer that differs.
     let status: Int
 
     init(_ address: String, _ answers: [WebClient.PageAnswer]) {

@@ -1,6 +1,6 @@
-/// The whole way for rows of 1,000 tokens with one payload for all, and for rows with a payload for each token, in turn.
+/// The whole path for rows of 1,000 tokens with one payload for all, and for rows with a payload for each token, in turn.
 struct PersonalBenchmark {
-    /// Of each kind in each round.
+    /// Rows of each kind in each round.
     let rows: Int
 
     private static let rounds = 3

@@ -8,12 +8,12 @@ struct ProcessReading {
     /// How long its threads have run.
     let processorTime: Duration
 
-    /// Nil: there is no such process.
+    /// Nil if there is no such process.
     init?(_ processID: Int32) {
         let peak = Machine.text("/proc/\(processID)/status").firstMatch(of: #/VmHWM:\s*([0-9]+)/#)
         // The name of the process is in brackets, and may contain spaces.
         let fields = Machine.text("/proc/\(processID)/stat").split(separator: ")").last?.split(separator: " ") ?? []
-        // proc(5): the fields 14 and 15 of all are 12 and 13 after the name.
+        // proc(5): fields 14 and 15 are the 12th and 13th after the name.
         guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else { return nil }
         peakMemory = peak.flatMap { Int($0.output.1) }.map { $0 * 1024 } ?? 0
         processorTime = .seconds(1) * Double(user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))

@@ -1,5 +1,5 @@
-/// The whole way: rows that were committed before are claimed, sent and settled by one worker process, with PostgreSQL (fsync on)
-/// and the simulator on the same cores.
+/// The whole path: one worker process claims, sends and settles rows committed earlier, with PostgreSQL (fsync on) and the
+/// simulator on the same cores.
 struct QueueBenchmark {
     let rows: Int
     let tokensPerRow: Int

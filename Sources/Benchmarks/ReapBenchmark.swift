@@ -6,9 +6,9 @@ import CarillonPostgres
 struct ReapBenchmark {
     let tokens: Int
 
-    /// Pushes over which the worker's rate alone is measured, each time.
+    /// The number of pushes over which each rate without a pass is measured.
     private var sample: Int { tokens / 2 }
-    /// More than can be sent until all is measured, which takes longer with more tokens.
+    /// More than can be sent before everything is measured, which takes longer with more tokens.
     private var queue: Int { tokens * 9 / 2 + 2 * Installation.spareRows }
 
     func run(into report: inout Report) async throws {
@@ -39,7 +39,7 @@ struct ReapBenchmark {
         report.add(name, seconds, .seconds, .atMost(30))
     }
 
-    /// Registers tokens of which every tenth is dead, and fills the queue with pushes to others. The next pass is far off.
+    /// Registers tokens, every tenth of them dead, and fills the queue with pushes to others. The next pass is far in the future.
     private func fill(_ installation: Installation, dead: Int) async throws {
         try await installation.connection.script(
             """
@@ -59,7 +59,7 @@ struct ReapBenchmark {
         try await installation.fill(queue)
     }
 
-    /// Has the worker run a pass; returns how long it took, and how many pushes arrived in a second meanwhile.
+    /// Makes the worker run a pass; returns its duration, and the pushes that arrived per second during it.
     private func pass(on installation: Installation) async throws -> (seconds: Double, rate: Double) {
         try await installation.connection.script(
             "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'"

@@ -1,6 +1,6 @@
 struct Report {
     private(set) var figures: [Figure] = []
-    /// Whether figures are held to their bounds; if not, the bounds are shown only.
+    /// Whether figures are judged by their bounds; if not, the bounds are only shown.
     private let isJudged: Bool
 
     init(isJudged: Bool) { self.isJudged = isJudged }

@@ -9,7 +9,7 @@ struct Sample {
 
     var median: Double { self[0.5] }
 
-    /// The mean without the lowest and the highest tenth, which other work on the machine causes.
+    /// The mean without the lowest and the highest tenth, which other work on the machine distorts.
     var middle: Double {
         let cut = values.count / 10
         let kept = values[cut..<values.count - cut]
@@ -30,7 +30,7 @@ struct Sample {
         return (Sample(values.one), Sample(values.other))
     }
 
-    /// The least value that a share of the measurements does not exceed.
+    /// The smallest value that this share of the measurements does not exceed.
     subscript(_ share: Double) -> Double {
         let place = (share * Double(values.count)).rounded(.up) - 1
         return values[min(values.count - 1, max(0, Int(place)))]

@@ -16,7 +16,7 @@ struct Scene {
     ) async throws -> R {
         let team = try team ?? Team()
         var configuration = SimulatorConfiguration()
-        configuration.bindsTokens = false  // what the gateway does beside answering is not measured
+        configuration.bindsTokens = false  // measure only answering
         configuration.providerKeys = [try team.providerKey()]
         try change(&configuration)
         let simulator = try APNsSimulator(configuration)
@@ -28,7 +28,7 @@ struct Scene {
         }
     }
 
-    /// A sender for the time of the body, with this many connections at most.
+    /// Runs the body with a sender that has at most this many connections.
     func withSender<R>(connections: Int? = nil, _ body: (HTTP2Backend) async throws -> R) async throws -> R {
         var configuration = HTTP2Configuration()
         if let connections { configuration.connections = connections }
@@ -51,7 +51,7 @@ struct Scene {
         return delivered.capacity ?? 0
     }
 
-    /// Sends all pushes of a volley, several batches at once, and returns how many a second that were.
+    /// Sends all pushes of a volley, several batches at once, and returns the pushes per second.
     func rate(of volley: Volley, by sender: HTTP2Backend) async throws -> Double {
         let batches = volley.batches
         let start = MonotonicInstant.now

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Runs the body, and then the ending whether or not the body has failed.
+/// Runs the body and then the ending, even if the body fails.
 func scope<R>(_ body: () async throws -> R, ending: () async -> Void) async throws -> R {
     do {
         let result = try await body()
@@ -24,7 +24,7 @@ extension EventLoop {
 }
 
 extension MonotonicInstant {
-    /// Seconds since then.
+    /// The seconds since this instant.
     var age: Double { (MonotonicInstant.now - self) / .seconds(1) }
 }
 

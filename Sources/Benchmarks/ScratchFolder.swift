@@ -1,7 +1,7 @@
 import CarillonIO
 import FoundationEssentials
 
-/// A temporary folder for files; it is removed with its last reference.
+/// A temporary folder, removed with its last reference.
 final class ScratchFolder: Sendable {
     private let folder: String
 
@@ -20,7 +20,7 @@ final class ScratchFolder: Sendable {
         return path(name)
     }
 
-    /// The text of the file whose name begins so.
+    /// The text of the file whose name begins with the prefix.
     func read(_ prefix: String) throws -> String {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         guard let name = names.first(where: { $0.hasPrefix(prefix) }) else {

@@ -2,7 +2,7 @@
 struct Selection {
     let benchmark: Benchmark
     let size: Int
-    /// Whether its figures are held to their bounds.
+    /// Whether its figures are judged by their bounds.
     let isJudged: Bool
 
     private init(_ benchmark: Benchmark, size: Int? = nil, isJudged: Bool = true) {
@@ -11,7 +11,7 @@ struct Selection {
         self.isJudged = isJudged
     }
 
-    /// As on the command line.
+    /// The selection as written on the command line.
     var title: String { "carillon-bench \(benchmark.name)" + (size == benchmark.usualSize ? "" : "=\(size)") }
 
     static func parse(_ words: [String]) throws(BenchmarkError) -> [Selection] {

@@ -26,7 +26,7 @@ struct SenderBenchmark {
     private func rate(in scene: Scene) async throws -> Double {
         try await scene.withSender(connections: 1) { sender in
             let volley = Volley(pushes: pushes, payload: Array(Installation.payload.utf8))
-            // The connection is made and the provider token accepted before the measurement.
+            // Open the connection and get the provider token accepted before the measurement.
             try await scene.send(volley.batch(0, of: 1), by: sender)
             return try await scene.rate(of: volley, by: sender)
         }

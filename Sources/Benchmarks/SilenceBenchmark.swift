@@ -2,8 +2,8 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 
-/// The gateway of one app answers for a while, and then accepts every push and answers none: what another app keeps of its rate
-/// meanwhile, while pushes time out and are tried again.
+/// One app's gateway answers for a while, then accepts every push without answering. Measures how much of its rate another app
+/// keeps while those pushes time out and are retried.
 struct SilenceBenchmark {
     let rows: Int
     private var answeredRows: Int { rows / 200 }
@@ -19,7 +19,7 @@ struct SilenceBenchmark {
                 try await installation.fill(rows + Installation.spareRows)
                 let app = try await installation.addApps(1, gateway: silent)[0]
                 let options = ["--request-timeout", "\(Int(timeout / .milliseconds(1)))ms"]
-                // To drain, it would wait for answers that never come.
+                // A drain would wait for answers that never come.
                 try await installation.withWorkers(1, options, drains: false) { _ in
                     try await measure(installation, app, of: silent.simulator, into: &report)
                 }
@@ -43,7 +43,7 @@ struct SilenceBenchmark {
                 try await installation.loop.sleep(for: .milliseconds(10))
             }
             let start = (pushes: await installation.delivered(), at: MonotonicInstant.now)
-            // Until the first pushes have timed out, and a second more to record that.
+            // Measure until the first pushes have timed out, plus a second to record that.
             let end = start.at + timeout + .seconds(1)
             _ = try await installation.arrival(of: start.pushes + rows / 2)
             if end > .now { try await installation.loop.sleep(until: end) }
@@ -64,7 +64,7 @@ struct SilenceBenchmark {
         report.add("  unknown outcomes meanwhile", Double(unknown), .count)
     }
 
-    /// The rows of the silent app, first those that are answered.
+    /// Fills in the rows of the silent app, beginning with those that are answered.
     private func fill(_ installation: Installation, _ app: Int32) async throws {
         try await installation.connection.script(
             """

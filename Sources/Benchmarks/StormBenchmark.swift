@@ -1,8 +1,8 @@
 import ApplePush
 import ApplePushSimulator
 
-/// What a worker keeps of its rate while the gateway sends a GOAWAY after every hundred requests, or breaks the connection after
-/// every five hundred; and the sender alone, which is affected more.
+/// How much of its rate a worker keeps while the gateway sends a GOAWAY after every hundred requests, or resets the connection
+/// after every five hundred. Also measures the sender alone, which is affected more.
 struct StormBenchmark {
     let pushes: Int
 

@@ -3,7 +3,7 @@ import ApplePushSimulator
 import CarillonTLS
 import Glibc
 
-/// A team with a key that signs provider tokens: every push of a benchmark is authorized by it.
+/// A team with a key that signs provider tokens, which authorize every push of a benchmark.
 struct Team {
     static let keyID = "BENCHKEY01"
     static let teamID = "BENCHTEAM1"
@@ -20,7 +20,7 @@ struct Team {
     /// The signing key as the text of a `.p8` file.
     var keyPEM: String { key.pem }
 
-    /// What the simulator needs to verify our provider tokens.
+    /// The key with which the simulator verifies our provider tokens.
     func providerKey() throws -> ProviderKey {
         try ProviderKey(pem: key.publicKey.pem, keyID: Self.keyID, teamID: Self.teamID)
     }

@@ -7,11 +7,11 @@ import Glibc
 struct Trickle: Sendable {
     struct Commit: Sendable {
         let token: String
-        /// Milliseconds since 1970, when the client received the answer.
+        /// When the client received the answer, in milliseconds since 1970.
         let time: Double
     }
 
-    /// Tokens of other rows do not begin so.
+    /// Tokens of other rows do not begin with this.
     static let prefix = "5e"
 
     private let connections: [PostgresConnection]
@@ -49,7 +49,7 @@ struct Trickle: Sendable {
         return Commit(token: token, time: Self.now)
     }
 
-    /// A row a second until the task is cancelled, at a phase of the app's own.
+    /// Sends a row a second until the task is cancelled, at a random phase for each app.
     func run(of app: Int32) async throws -> [Commit] {
         var commits: [Commit] = []
         var due = MonotonicInstant.now + .seconds(1) * Double.random(in: 0..<1)

@@ -1,6 +1,6 @@
 import ApplePush
 
-/// Pushes in batches, each push to a token of its own with an `apns-id` of its own.
+/// Pushes in batches, each with its own token and its own `apns-id`.
 struct Volley {
     static let batchSize = 1000
     /// Enough that streams never wait for the next batch.

@@ -1,8 +1,7 @@
-/// The addresses of the dashboard that are measured: those that are named here, and one of each further kind that the pages
-/// link to.
+/// The addresses of the dashboard to measure: those named here, and one of each further kind that the pages link to.
 struct WebAddresses {
     private(set) var all: [String]
-    /// What a page loads: its style sheet and its script.
+    /// The bytes that a page loads: its style sheet and its script.
     private(set) var assetBytes = 0
     private var kinds: Set<String> = []
 
@@ -25,7 +24,7 @@ struct WebAddresses {
         }
     }
 
-    /// The path with every name and number in it left out, and the names of the parameters.
+    /// The path without its names and numbers, and the names of the parameters.
     private static func kind(of address: String) -> String {
         let parts = address.split(separator: "?", maxSplits: 1)
         let path = parts[0].split(separator: "/").enumerated().map { place, part in
@@ -36,7 +35,7 @@ struct WebAddresses {
         return "/" + path.joined(separator: "/") + "?" + names.sorted().joined(separator: "&")
     }
 
-    /// Pages whose cost depends on what they are about: the largest and a small app, messages in each state, whole broadcasts, and
+    /// Pages whose cost depends on their subject: the largest app and a small one, messages in each state, whole broadcasts, and
     /// searches that find something early, late or not at all.
     private static func named(_ fill: WebFill) async throws -> [String] {
         let (installation, app) = (fill.installation, fill.installation.app)

@@ -1,22 +1,22 @@
 import CarillonIO
 import CarillonPostgres
 
-/// The pages of the dashboard over a long queue and a long history: how long each takes, how large it is, and what a worker
-/// keeps of its rate while three of them are open.
+/// The pages of the dashboard over a long queue and a long history: how long each takes, how large it is, and how much of its rate
+/// a worker keeps while three of them are open.
 struct WebBenchmark {
-    /// Jobs that are ready. Five times as many rows are in the history.
+    /// The number of ready jobs. The history has five times as many rows.
     let rows: Int
 
-    /// A page in a browser is fast if it is there within this time, and small with what it loads.
+    /// A page must arrive within this time, and must be small including what it loads.
     private static let mostMilliseconds = 100.0
     private static let mostBytes = 60_000.0
 
     private static let pairs = 6
-    /// Those that look most often, and cost most.
+    /// The pages that refresh most often and cost most.
     private static let openPages = ["/", "/broadcasts", "/failures"]
 
     private var rounds: Int { min(30, max(2, rows / 10_000)) }
-    /// Pushes of each measurement of the worker: enough for every open page to look more than once.
+    /// The pushes in each measurement of the worker: enough for every open page to refresh more than once.
     private var window: Int { min(500_000, rows / 2) }
     private var warmUp: Int { window / 10 }
 
@@ -72,7 +72,8 @@ struct WebBenchmark {
 
     // MARK: The worker
 
-    /// Half of the measurements with open pages and half without, in an order in which both meet the same changes of the machine.
+    /// Measures half of the time with open pages and half without, in an order that exposes both to the same changes of the
+    /// machine.
     private func measureWorker(
         on installation: Installation,
         at port: UInt16,
@@ -110,7 +111,7 @@ struct WebBenchmark {
                 rate = try await installation.rate(of: window)
             }
             group.cancelAll()
-            // Throws if a page has ended by itself.
+            // Throws if a page ended on its own.
             try await group.waitForAll()
             return rate
         }

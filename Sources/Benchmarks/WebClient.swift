@@ -1,12 +1,12 @@
 import CarillonIO
 
-/// A client of HTTP/1.1 that keeps its connection, as a browser does.
+/// An HTTP/1.1 client that keeps its connection open, as a browser does.
 final class WebClient {
     struct PageAnswer {
         let status: Int
         let body: String
         let bytes: Int
-        /// From the first byte of the request to the last one of the answer.
+        /// The time from the first byte of the request to the last byte of the answer.
         let time: Duration
     }
 
@@ -51,7 +51,7 @@ extension Socket {
         }
     }
 
-    /// What comes next; one byte at least.
+    /// Reads the next bytes, at least one.
     func bytes(on loop: EventLoop, doing: String, within limit: Duration = .seconds(60)) async throws -> [UInt8] {
         let deadline = MonotonicInstant.now + limit
         var chunk = [UInt8](repeating: 0, count: 65_536)

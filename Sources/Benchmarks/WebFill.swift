@@ -1,31 +1,31 @@
 import CarillonPostgres
 import FoundationEssentials
 
-/// The database of a believable week: what a dashboard meets that was forgotten open. Every second message is of the first
-/// app, the others are of 98 more, some of many and most of few. The last app has only broadcasts.
+/// Fills the database with a realistic week. Every second message belongs to the first app; the others belong to 98 more apps, of
+/// which a few have many messages and most have few. The last app has only broadcasts.
 struct WebFill {
-    /// Jobs that are ready, of one token but for those of the broadcast that is under way.
+    /// The number of ready jobs. They have one token each, except those of the broadcast under way.
     let rows: Int
     let installation: Installation
-    /// All but the first, which is that of the installation.
+    /// All apps except the first, which is the installation's.
     private let apps: [Int32]
 
     private static let appCount = 100
     static let days = 7
-    /// One of this many messages in the history has failed.
+    /// One in this many messages of the history has failed.
     private static let failureEvery = 25
     private static let broadcasts = 30
 
-    /// The app that all broadcasts are of.
+    /// The app that all broadcasts belong to.
     private var news: Int32 { apps[apps.count - 1] }
     var newsName: String { "bench \(apps.count)" }
     /// An app with few messages.
     var smallName: String { "bench \(apps.count - 1)" }
 
-    /// Messages that have ended; with a row for each that failed, five times as many rows as wait.
+    /// The number of ended messages. With a row for each failed one, the history has five times as many rows as the queue.
     private var ended: Int { rows * 5 * Self.failureEvery / (Self.failureEvery + 1) }
     private var jobsPerBroadcast: Int { max(1, rows / 5_000) }
-    /// From the first job of one broadcast to the first one of the next.
+    /// The distance between the first jobs of consecutive broadcasts.
     private var period: Int { ended / Self.broadcasts }
 
     init(rows: Int, on installation: Installation) async throws {
@@ -59,7 +59,7 @@ struct WebFill {
 
     // MARK: The history
 
-    /// Days are made as tables without indexes, which are built when all rows are there.
+    /// Each day is created as a table without indexes, which are built once all rows are in.
     private func history() async throws {
         let now = Double(try await installation.number("SELECT extract(epoch FROM now())::bigint"))
         let start = (now / 86_400).rounded(.down) * 86_400 - Double(Self.days - 1) * 86_400
@@ -96,7 +96,7 @@ struct WebFill {
         /// Seconds since 1970.
         let lower: Double
         let ids: ClosedRange<Int>
-        /// When the message `id` has ended.
+        /// When the message `id` ended.
         let time: String
 
         var name: String {
@@ -136,7 +136,7 @@ struct WebFill {
         """
     }
 
-    /// Three of four are of dead tokens.
+    /// Three in four are for dead tokens.
     private func failures(_ day: Day) -> String {
         """
         (message_id, app_id, token, status, reason, unregistered_at, apns_id, attempt, reference, failed_at)
@@ -175,7 +175,7 @@ struct WebFill {
                 """
             )
         }
-        // What is sent later, retries that are not due, and retries that are due.
+        // Messages for later, retries that are not due, and retries that are due.
         try await retries(rows / 40, into: "scheduled", "run_at", "now() + interval '1 hour' + n * interval '1 second'")
         try await retries(rows / 1_000, into: "messages", "lane", "1")
         try await installation.connection.script(
@@ -208,7 +208,7 @@ struct WebFill {
         )
     }
 
-    /// Registers tokens and has the newest broadcast sent to a quarter of them.
+    /// Registers tokens, and marks the newest broadcast as sent to a quarter of them.
     private func broadcast() async throws {
         try await installation.connection.script(
             """
@@ -231,7 +231,7 @@ struct WebFill {
         )
     }
 
-    /// Workers with claims, apps that are held, counts of a day, channels and what people changed.
+    /// Workers with claims, held apps, counts of a day, channels and people's changes.
     private func surroundings() async throws {
         try await installation.connection.script(
             """
@@ -273,7 +273,7 @@ struct WebFill {
         )
     }
 
-    /// Takes away what would disturb a worker: only the first app sends, and nothing is left of workers that never were.
+    /// Removes everything that would disturb a worker: only the first app sends, and the fictitious workers are gone.
     func quieten() async throws {
         try await installation.connection.script(
             """
