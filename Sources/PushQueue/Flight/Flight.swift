@@ -21,6 +21,9 @@ struct Flight: Sendable {
         case over
     }
 
+    /// How often a statement that PostgreSQL rejects for its content is tried.
+    static let tries = 3
+
     let plan: ClaimPlan
     /// The worker's id when it claimed, which fences what is written.
     let worker: Int64
@@ -166,7 +169,7 @@ struct Flight: Sendable {
         case .waited: return ask(question, claim, refusals, &state, now)
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
-            guard refusals < SettlementWriting.tries else {
+            guard refusals < Self.tries else {
                 if let event = state.cannotAsk(question, app, error, at: now) { log(event) }
                 return proceed(claim, hasTurn: false, &state, now)
             }
@@ -251,7 +254,7 @@ struct Flight: Sendable {
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
             stage = .releasing(claim, refusals: refusals)
-            if refusals < SettlementWriting.tries { return again(after: error, .release(claim.jobs), &state) }
+            if refusals < Self.tries { return again(after: error, .release(claim.jobs), &state) }
         case .released: state.schedule.released(claim, at: now)
         default: break
         }

@@ -44,9 +44,6 @@ struct SettlementWriting: Sendable {
         case over(isWritten: Bool)
     }
 
-    /// How often the outcomes of a single job are tried.
-    static let tries = 3
-
     var claim: HeldClaim
     let settlement: Settlement
     let outcomes: Outcomes
@@ -74,7 +71,7 @@ struct SettlementWriting: Sendable {
         case .over(let isWritten): return .over(isWritten: isWritten)
         case .cut(let pieces, let refusals):
             let piece = pieces[pieces.count - 1]
-            if piece.count == 1, refusals >= Self.tries { return .refused(job: piece[piece.startIndex]) }
+            if piece.count == 1, refusals >= Flight.tries { return .refused(job: piece[piece.startIndex]) }
             return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
         }
     }
