@@ -111,7 +111,7 @@ struct Schedule: Sendable {
         at now: MonotonicInstant
     ) {
         // Returned jobs may be below the floor.
-        if let lowest = settlement.lowestReturned(of: claim.jobs) {
+        if let lowest = settlement.lowestGoingBack(of: claim.jobs) {
             board.returned(to: claim.lane, lowest: lowest, at: now)
         }
         if let rest = settlement.rest(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + rest) }

@@ -6,9 +6,9 @@ enum Fate: Equatable, Sendable {
     /// It failed for good.
     case failed
     /// It goes back, and has used up an attempt.
-    case retry
+    case retried
     /// It goes back without using up an attempt.
-    case back
+    case returned
     /// It has not ended.
     case pending
 
@@ -16,9 +16,9 @@ enum Fate: Equatable, Sendable {
     init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
         switch outcome.verdict {
         case .delivered: self = .sent
-        case .safe: self = .back
+        case .safe: self = .returned
         case .pending: self = .pending
-        case .unknown: self = mayRepeat ? .retry : .failed
+        case .unknown: self = mayRepeat ? .retried : .failed
         case .rejected:
             guard outcome.isRetryable else {
                 self = .failed
@@ -26,9 +26,9 @@ enum Fate: Equatable, Sendable {
             }
             switch outcome.action {
             // The credential works for other pushes, so this push is at fault.
-            case .pauseCredential where credentialWorks: self = .retry
-            case .pauseCredential, .renewProviderToken, .keepProviderToken: self = .back
-            default: self = .retry
+            case .pauseCredential where credentialWorks: self = .retried
+            case .pauseCredential, .renewProviderToken, .keepProviderToken: self = .returned
+            default: self = .retried
             }
         }
     }

@@ -6,6 +6,6 @@ protocol OfJob {
 
 extension JobTally: OfJob {}
 extension FailedPush: OfJob {}
-extension Settlement.Return: OfJob {}
+extension Settlement.GoingBack: OfJob {}
 extension Settlement.Stay: OfJob {}
 extension Settlement.Identified: OfJob {}

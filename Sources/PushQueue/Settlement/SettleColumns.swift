@@ -2,7 +2,7 @@ import CarillonPostgres
 
 /// The arguments of the function `carillon.settle`, which are given by name. Nothing else depends on their order.
 enum SettleColumns {
-    static let all = claim + ended + partial + failures + dead + returns + stays + others
+    static let all = claim + ended + partial + failures + dead + goingBack + stays + others
 
     /// Each name with its parameter: `app => $1, claim => $2, …`.
     static let list = all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")
@@ -78,22 +78,22 @@ enum SettleColumns {
         SettleColumn("dead_reason", .text) { PostgresArray($0.dead.lazy.map(\.reason)) },
     ]
 
-    private static let returns = [
-        SettleColumn("again", .int8) { PostgresArray($0.jobs(of: $0.returns).map(\.id)) },
-        SettleColumn("again_whole", .bool) { PostgresArray($0.returns.lazy.map(\.isWhole)) },
-        SettleColumn("again_attempt", .int2) { PostgresArray($0.returns.lazy.map(\.attempt)) },
-        SettleColumn("again_after", .int4) { PostgresArray($0.returns.lazy.map(\.delay)) },
-        SettleColumn("again_place", .int4) { PostgresArray($0.returned.lazy.map(\.job)) },
-        SettleColumn("again_token", .text) { $0.tokens($0.returned.lazy.map { .push($0.push) }) },
-        SettleColumn("again_status", .int2) { PostgresArray(column: $0.returns.lazy.map(\.cause?.status)) },
-        SettleColumn("again_reason", .text) { PostgresArray(column: $0.returns.lazy.map(\.cause?.reason)) },
+    private static let goingBack = [
+        SettleColumn("again", .int8) { PostgresArray($0.jobs(of: $0.goingBack).map(\.id)) },
+        SettleColumn("again_whole", .bool) { PostgresArray($0.goingBack.lazy.map(\.isWhole)) },
+        SettleColumn("again_attempt", .int2) { PostgresArray($0.goingBack.lazy.map(\.attempt)) },
+        SettleColumn("again_after", .int4) { PostgresArray($0.goingBack.lazy.map(\.delay)) },
+        SettleColumn("again_place", .int4) { PostgresArray($0.placedGoingBack.lazy.map(\.job)) },
+        SettleColumn("again_token", .text) { $0.tokens($0.placedGoingBack.lazy.map { .push($0.push) }) },
+        SettleColumn("again_status", .int2) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.status)) },
+        SettleColumn("again_reason", .text) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.reason)) },
     ]
 
     private static let stays = [
         SettleColumn("kept", .int8) { PostgresArray($0.jobs(of: $0.stays).map(\.id)) },
         SettleColumn("kept_whole", .bool) { PostgresArray($0.stays.lazy.map(\.isWhole)) },
-        SettleColumn("kept_place", .int4) { PostgresArray($0.kept.lazy.map(\.job)) },
-        SettleColumn("kept_token", .text) { $0.tokens($0.kept.lazy.map { .push($0.push) }) },
+        SettleColumn("kept_place", .int4) { PostgresArray($0.placedStays.lazy.map(\.job)) },
+        SettleColumn("kept_token", .text) { $0.tokens($0.placedStays.lazy.map { .push($0.push) }) },
     ]
 
     private static let others = [

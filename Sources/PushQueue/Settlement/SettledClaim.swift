@@ -10,13 +10,13 @@ struct SettledClaim {
     let settlementNumber: Int16
     /// The failures of tokens that are dead.
     let dead: [FailedPush]
-    /// The pushes of jobs that return only in part. The database has the tokens of the others.
-    let returned: [PlacedPush]
+    /// The pushes of jobs that go back only in part. The database has the tokens of the others.
+    let placedGoingBack: [PlacedPush]
     /// The pushes of jobs that stay in flight only in part.
-    let kept: [PlacedPush]
+    let placedStays: [PlacedPush]
     private let settlement: Settlement
 
-    /// A push, and which of the jobs that return or stay it belongs to, from 1.
+    /// A push, and which of the jobs that go back or stay it belongs to, from 1.
     struct PlacedPush {
         let job: Int32
         let push: Int32
@@ -28,8 +28,8 @@ struct SettledClaim {
         self.worker = worker
         self.settlementNumber = settlementNumber
         dead = settlement.failures.filter { $0.unregisteredAt != nil }
-        returned = Self.placed(settlement.returns.lazy.map { ($0.isWhole, $0.pushes) })
-        kept = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
+        placedGoingBack = Self.placed(settlement.goingBack.lazy.map { ($0.isWhole, $0.pushes) })
+        placedStays = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
     }
 
     private static func placed(_ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>) -> [PlacedPush] {
@@ -41,7 +41,7 @@ struct SettledClaim {
     var ended: [JobTally] { settlement.ended }
     var partial: [JobTally] { settlement.partial }
     var failures: [FailedPush] { settlement.failures }
-    var returns: [Settlement.Return] { settlement.returns }
+    var goingBack: [Settlement.GoingBack] { settlement.goingBack }
     var stays: [Settlement.Stay] { settlement.stays }
     var identified: [Settlement.Identified] { settlement.identified }
 

@@ -15,7 +15,7 @@ package struct Settlement: Sendable {
     /// Jobs that are not all of their message, or have ended only for some tokens.
     private(set) var partial: [JobTally] = []
     private(set) var failures: [FailedPush] = []
-    private(set) var returns: [Return] = []
+    private(set) var goingBack: [GoingBack] = []
     private(set) var stays: [Stay] = []
     /// Jobs with pushes whose outcome is unknown and that may be sent again.
     private(set) var unanswered: [Int32] = []
@@ -103,7 +103,7 @@ package struct Settlement: Sendable {
     // MARK: Pieces
 
     /// The jobs that leave `inflight`, in order.
-    var settled: [Int32] { Set(ended.map(\.job) + partial.map(\.job) + returns.map(\.job)).sorted() }
+    var settled: [Int32] { Set(ended.map(\.job) + partial.map(\.job) + goingBack.map(\.job)).sorted() }
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
@@ -112,7 +112,7 @@ package struct Settlement: Sendable {
         piece.ended.removeAll { !(first...last).contains($0.job) }
         piece.partial.removeAll { !(first...last).contains($0.job) }
         piece.failures.removeAll { !(first...last).contains($0.job) }
-        piece.returns.removeAll { !(first...last).contains($0.job) }
+        piece.goingBack.removeAll { !(first...last).contains($0.job) }
         piece.unanswered.removeAll { !(first...last).contains($0) }
         piece.identified.removeAll { !(first...last).contains($0.job) }
         piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
@@ -122,13 +122,13 @@ package struct Settlement: Sendable {
     mutating func forgetHold() { hold = nil }
 
     /// The lowest id of the jobs that are back at their place in the queue.
-    func lowestReturned(of claim: ClaimedJobs) -> Int64? {
-        returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
+    func lowestGoingBack(of claim: ClaimedJobs) -> Int64? {
+        goingBack.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
     }
 
     /// The longest wait of pushes that go back without using up an attempt.
     func rest(of claim: ClaimedJobs) -> Duration? {
-        let rests = returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
+        let rests = goingBack.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
         return rests.max().map { .milliseconds($0) }
     }
 
@@ -159,9 +159,9 @@ package struct Settlement: Sendable {
             mostAttempts: mostAttempts
         )
         record(sorted, of: job, &counts, outcomes)
-        let again = expire(sorted.again, of: job, &counts, using: &generator)
-        let back = pause(sorted.back, of: job, counts, using: &generator)
-        return place(again, back, sorted.open, &counts)
+        let retried = expire(sorted.retried, of: job, &counts, using: &generator)
+        let returned = pause(sorted.returned, of: job, counts, using: &generator)
+        return place(retried, returned, sorted.open, &counts)
     }
 
     /// Records what has ended, and what may have.
@@ -180,72 +180,72 @@ package struct Settlement: Sendable {
 
     /// Nil: there are none, or they expire before the next attempt.
     private mutating func expire(
-        _ again: SortedPushes.Returning,
+        _ retried: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,
         _ counts: inout JobTally,
         using generator: inout some RandomNumberGenerator
-    ) -> Return? {
-        if again.pushes.isEmpty { return nil }
-        let wait = policy.delay(after: job.attempt, retryAfter: again.retryAfter, using: &generator)
+    ) -> GoingBack? {
+        if retried.pushes.isEmpty { return nil }
+        let wait = policy.delay(after: job.attempt, retryAfter: retried.retryAfter, using: &generator)
         if let end = job.deadline, microseconds(after: wait) >= end {
-            counts.expired += Int32(again.pushes.count)
-            lastAttempts[counts.job] = again.causes.mostFrequent
+            counts.expired += Int32(retried.pushes.count)
+            lastAttempts[counts.job] = retried.causes.mostFrequent
             return nil
         }
-        retryCauses.add(again.causes)
+        retryCauses.add(retried.causes)
         let (seconds, attoseconds) = wait.components
-        return Return(
+        return GoingBack(
             job: counts.job,
-            pushes: again.pushes,
+            pushes: retried.pushes,
             attempt: job.attempt + 1,
             delay: Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000),
-            cause: again.causes.mostFrequent
+            cause: retried.causes.mostFrequent
         )
     }
 
     /// Nil: there are none.
     private func pause(
-        _ back: SortedPushes.Returning,
+        _ returned: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,
         _ counts: JobTally,
         using generator: inout some RandomNumberGenerator
-    ) -> Return? {
-        if back.pushes.isEmpty { return nil }
-        return Return(
+    ) -> GoingBack? {
+        if returned.pushes.isEmpty { return nil }
+        return GoingBack(
             job: counts.job,
-            pushes: back.pushes,
+            pushes: returned.pushes,
             attempt: job.attempt,
             // Without a pause, a gateway that keeps refusing only these would cause a busy loop.
             delay: gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil,
-            cause: back.causes.mostFrequent
+            cause: returned.causes.mostFrequent
         )
     }
 
     /// Puts the pushes that have not ended where they wait.
     private mutating func place(
-        _ again: Return?,
-        _ back: Return?,
+        _ retried: GoingBack?,
+        _ returned: GoingBack?,
         _ open: [Int32],
         _ counts: inout JobTally
     ) -> Change {
-        counts.retried = Int32(again?.pushes.count ?? 0)
-        counts.returned = counts.retried + Int32(back?.pushes.count ?? 0)
+        counts.retried = Int32(retried?.pushes.count ?? 0)
+        counts.returned = Int32(returned?.pushes.count ?? 0)
         counts.pending = Int32(open.count)
         if !open.isEmpty {
-            let isWhole = counts.ended + counts.returned == 0
+            let isWhole = counts.ended + counts.goingBack == 0
             stays.append(Stay(job: counts.job, pushes: open, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
-        let isWhole = counts.ended == 0 && open.isEmpty && (again == nil || back == nil)
-        if var again {
-            again.isWhole = isWhole
-            returns.append(again)
+        let isWhole = counts.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
+        if var retried {
+            retried.isWhole = isWhole
+            goingBack.append(retried)
         }
-        if var back {
-            back.isWhole = isWhole
-            returns.append(back)
+        if var returned {
+            returned.isWhole = isWhole
+            goingBack.append(returned)
         }
-        if isWhole && counts.returned > 0 { return .unchanged }
+        if isWhole && counts.goingBack > 0 { return .unchanged }
         return counts.isKnown || counts.remaining > 0 ? .changed : .ended
     }
 
@@ -261,7 +261,7 @@ package struct Settlement: Sendable {
         tally.failed += Int(counts.failed)
         tally.expired += Int(counts.expired)
         tally.retried += Int(counts.retried)
-        tally.returned += Int(counts.returned - counts.retried)
+        tally.returned += Int(counts.returned)
     }
 
     private mutating func fail(_ push: Int32, of job: Int32, _ outcomes: Outcomes) {

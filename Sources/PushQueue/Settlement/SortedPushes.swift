@@ -5,7 +5,7 @@ import ApplePush
 /// A list without pushes allocates nothing, so a job whose pushes were all sent costs no memory here.
 struct SortedPushes {
     /// Pushes that go back to the queue.
-    struct Returning {
+    struct GoingBack {
         fileprivate(set) var pushes: [Int32] = []
         /// Why they were not delivered.
         fileprivate(set) var causes = RetryCauses()
@@ -17,9 +17,9 @@ struct SortedPushes {
     /// They failed for good.
     private(set) var failed: [Int32] = []
     /// They have used up an attempt, and have another.
-    private(set) var again = Returning()
+    private(set) var retried = GoingBack()
     /// They go back without using up an attempt.
-    private(set) var back = Returning()
+    private(set) var returned = GoingBack()
     /// They have not ended.
     private(set) var open: [Int32] = []
     /// How many of them, whatever their fate, have an unknown outcome.
@@ -39,15 +39,15 @@ struct SortedPushes {
             case .sent: sent += 1
             case .failed: failed.append(push)
             case .pending: open.append(push)
-            case .back:
-                back.pushes.append(push)
+            case .returned:
+                returned.pushes.append(push)
                 // A push that was not answered has no cause to name.
-                if outcome.verdict == .rejected { back.causes.add(RetryCause(outcome, of: outcomes)) }
-            case .retry where job.attempt >= mostAttempts: failed.append(push)
-            case .retry:
-                again.pushes.append(push)
-                again.causes.add(RetryCause(outcome, of: outcomes))
-                if let asked = outcome.retryAfter { again.retryAfter = max(again.retryAfter ?? 0, asked) }
+                if outcome.verdict == .rejected { returned.causes.add(RetryCause(outcome, of: outcomes)) }
+            case .retried where job.attempt >= mostAttempts: failed.append(push)
+            case .retried:
+                retried.pushes.append(push)
+                retried.causes.add(RetryCause(outcome, of: outcomes))
+                if let asked = outcome.retryAfter { retried.retryAfter = max(retried.retryAfter ?? 0, asked) }
             }
         }
     }

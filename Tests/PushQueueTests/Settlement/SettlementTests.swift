@@ -38,7 +38,7 @@ import Testing
         claim.add(tokens: ["bb", "cc"])
         let settlement = settle(claim, [.delivered, .delivered, .delivered])
         #expect(settlement.ended.map(\.sent) == [1, 2])
-        #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.returns.isEmpty)
+        #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
         #expect(settlement.tally.sent == 3)
         #expect(settlement.hold == nil)
     }
@@ -67,13 +67,13 @@ import Testing
             let tally = settlement.tally
             #expect(tally.sent + tally.failed + tally.expired + tally.retried + tally.returned == claim.jobs.tokens)
             #expect(settlement.failures.count == tally.failed)
-            let again = settlement.returns.flatMap(\.pushes)
+            let again = settlement.goingBack.flatMap(\.pushes)
             #expect(again.count == tally.retried + tally.returned)
             #expect(Set(again).count == again.count)
             // A job is ended, in part or whole, or goes back whole: one of them, and only once.
             let jobs =
                 settlement.ended.map(\.job) + settlement.partial.map(\.job)
-                + settlement.returns.filter(\.isWhole).map(\.job)
+                + settlement.goingBack.filter(\.isWhole).map(\.job)
             #expect(jobs.sorted() == Array(0..<Int32(claim.jobs.count)))
         }
     }
@@ -107,7 +107,7 @@ import Testing
             #expect(tally.sent == given.count { $0 == .delivered })
             #expect(tally.unknown == given.count { $0.verdict == .unknown })
             #expect(first.failures.count + second.failures.count == tally.failed)
-            let again = (first.returns + second.returns).flatMap(\.pushes)
+            let again = (first.goingBack + second.goingBack).flatMap(\.pushes)
             #expect(again.count == tally.retried + tally.returned)
             #expect(Set(again).count == again.count)
             // What stays is what the second part is about, and all of it.
@@ -117,7 +117,7 @@ import Testing
             for share in second.ended { #expect(first.stays.contains { $0.job == share.job && $0.isWhole }) }
             for share in second.partial where claim.jobs.jobs[Int(share.job)].origin == nil && share.isKnown {
                 let before = first.partial.first { $0.job == share.job }
-                #expect(before.map { $0.pending == share.ended + share.returned } == true)
+                #expect(before.map { $0.pending == share.ended + share.goingBack } == true)
             }
         }
     }
@@ -140,14 +140,14 @@ import Testing
         #expect(first.stays == [Settlement.Stay(job: 0, pushes: [1], isWhole: false)])
         let part = try #require(first.partial.first)
         #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isKnown)
-        #expect(first.returns.map(\.isWhole) == [false])
+        #expect(first.goingBack.map(\.isWhole) == [false])
         let second = settle(claim, [.delivered, .delivered, rejected(503, "Shutdown")], after: early)
         let rest = try #require(second.partial.first)
         #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isKnown)
-        #expect(second.ended.isEmpty && second.returns.isEmpty)
+        #expect(second.ended.isEmpty && second.goingBack.isEmpty)
         // All that is left may go back whole.
         let unsent = settle(claim, [.delivered, Outcome(.safe), rejected(503, "Shutdown")], after: early)
-        #expect(unsent.returns.map(\.isWhole) == [true])
+        #expect(unsent.goingBack.map(\.isWhole) == [true])
         #expect(unsent.partial.isEmpty)
     }
 
@@ -156,20 +156,20 @@ import Testing
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb"])
         let settlement = settle(claim, [Outcome(.safe), rejected(400, "BadDeviceToken")])
-        let back = try #require(settlement.returns.first)
+        let back = try #require(settlement.goingBack.first)
         #expect(back.isWhole && back.attempt == 1)
         let delay = try #require(back.delay)
         #expect((100...1000).contains(delay))
-        #expect(settlement.lowestReturned(of: claim.jobs) == nil)
+        #expect(settlement.lowestGoingBack(of: claim.jobs) == nil)
     }
 
     @Test func `a job that goes back whole is not recorded as a part`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         let settlement = settle(claim, [Outcome(.safe), Outcome(.safe)])
-        #expect(settlement.returns.map(\.isWhole) == [true])
-        #expect(settlement.returns.map(\.attempt) == [1])
-        #expect(settlement.returns.map(\.delay) == [nil])
+        #expect(settlement.goingBack.map(\.isWhole) == [true])
+        #expect(settlement.goingBack.map(\.attempt) == [1])
+        #expect(settlement.goingBack.map(\.delay) == [nil])
         #expect(settlement.ended.isEmpty && settlement.partial.isEmpty)
     }
 
@@ -177,7 +177,7 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"], attempt: 2)
         let settlement = settle(claim, [Outcome(.rejected, status: 503, retryAfter: 30)])
-        let retry = try #require(settlement.returns.first)
+        let retry = try #require(settlement.goingBack.first)
         #expect(retry.attempt == 3)
         #expect(try #require(retry.delay) >= 30000)
     }
@@ -195,7 +195,7 @@ import Testing
         claim.add(tokens: ["aa"], expiresAt: now + 1_000_000)
         let settlement = settle(claim, [Outcome(.rejected, status: 503, retryAfter: 2)])
         #expect(settlement.tally.expired == 1)
-        #expect(settlement.returns.isEmpty)
+        #expect(settlement.goingBack.isEmpty)
         #expect(settlement.ended.map(\.expired) == [1])
     }
 
@@ -243,8 +243,8 @@ import Testing
         let settlement = settle(claim, [.delivered, Outcome(.unknown), rejected(410, "Unregistered")])
         #expect(settlement.partial.map(\.sent) == [1])
         #expect(settlement.partial.map(\.failed) == [1])
-        #expect(settlement.partial.map(\.returned) == [1])
-        #expect(settlement.returns.map(\.isWhole) == [false])
+        #expect(settlement.partial.map(\.retried) == [1])
+        #expect(settlement.goingBack.map(\.isWhole) == [false])
     }
 }
 

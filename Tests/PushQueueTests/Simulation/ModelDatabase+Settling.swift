@@ -65,7 +65,7 @@ extension ModelDatabase {
                 }
             }
             for push in delivered { tables.sent[push, default: 0] += 1 }
-            for back in settlement.returns { tables.returnJobs(back, of: jobs, claim, at: now) }
+            for back in settlement.goingBack { tables.returnJobs(back, of: jobs, claim, at: now) }
             return .written
         }
     }
@@ -182,7 +182,7 @@ extension ModelTables {
     }
 
     fileprivate mutating func returnJobs(
-        _ back: Settlement.Return,
+        _ back: Settlement.GoingBack,
         of jobs: ClaimedJobs,
         _ claim: ModelClaim,
         at now: Int64

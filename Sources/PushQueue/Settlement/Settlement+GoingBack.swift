@@ -1,6 +1,6 @@
 extension Settlement {
     /// Pushes of one job that wait for another attempt.
-    struct Return: Equatable, Sendable {
+    struct GoingBack: Equatable, Sendable {
         let job: Int32
         /// Places in the batch.
         let pushes: [Int32]
