@@ -95,13 +95,13 @@ struct Flight: Sendable {
     }
 
     private mutating func start(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
-        let isPaced = state.schedule.limits.isPaced(app) && !claim.jobs.batch.isEmpty
-        return isPaced ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
+        let needsTurn = state.schedule.limits.hasRate(app) && !claim.jobs.batch.isEmpty
+        return needsTurn ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
     }
 
     // MARK: Which pushes are sent
 
-    /// Background pushes, if the app limits them per device.
+    /// Paces background pushes, if the app has a `max_per_device`.
     private mutating func paceDevices(
         _ claim: HeldClaim,
         _ state: inout WorkerState,

@@ -56,8 +56,8 @@ struct AppLimits: Sendable {
         }
     }
 
-    /// Whether the app has a rate.
-    func isPaced(_ id: Int32) -> Bool {
+    /// Whether the app has a `max_rate`.
+    func hasRate(_ id: Int32) -> Bool {
         if case .known(let app) = apps[id] { app.row.settings.maxRate != nil } else { false }
     }
 
