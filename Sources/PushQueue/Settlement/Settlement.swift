@@ -159,9 +159,9 @@ package struct Settlement: Sendable {
             mostAttempts: mostAttempts
         )
         record(sorted, of: job, &counts, outcomes)
-        let retried = expire(sorted.retried, of: job, &counts, using: &generator)
-        let returned = pause(sorted.returned, of: job, counts, using: &generator)
-        return place(retried, returned, sorted.open, &counts)
+        let retried = retry(sorted.retried, of: job, &counts, using: &generator)
+        let returned = giveBack(sorted.returned, of: job, counts, using: &generator)
+        return arrange(retried, returned, sorted.open, &counts)
     }
 
     /// Records what has ended, and what may have.
@@ -178,8 +178,8 @@ package struct Settlement: Sendable {
         if sorted.unknown > 0, job.mayRepeat { unanswered.append(counts.job) }
     }
 
-    /// Nil: there are none, or they expire before the next attempt.
-    private mutating func expire(
+    /// The retry of pushes that have used up an attempt; nil: there are none, or they expire before it.
+    private mutating func retry(
         _ retried: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,
         _ counts: inout JobTally,
@@ -203,8 +203,8 @@ package struct Settlement: Sendable {
         )
     }
 
-    /// Nil: there are none.
-    private func pause(
+    /// The way back of pushes that keep their attempt; nil: there are none.
+    private func giveBack(
         _ returned: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,
         _ counts: JobTally,
@@ -222,7 +222,7 @@ package struct Settlement: Sendable {
     }
 
     /// Puts the pushes that have not ended where they wait.
-    private mutating func place(
+    private mutating func arrange(
         _ retried: GoingBack?,
         _ returned: GoingBack?,
         _ open: [Int32],
