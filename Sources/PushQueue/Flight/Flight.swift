@@ -71,6 +71,10 @@ struct Flight: Sendable {
 
     private mutating func enter(_ stage: Stage) {
         self.stage = stage
+        resetRetries()
+    }
+
+    private mutating func resetRetries() {
         metLock = false
         pace = RetryPace()
     }
@@ -156,7 +160,7 @@ struct Flight: Sendable {
             claim.jobs.keep(places, stamps: verdict.stamps)
             news.append(.superseded(pushes: verdict.superseded, app: app))
             state.schedule.shrank(&claim)
-            enter(.claiming)
+            resetRetries()
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
                 return end(claim, &state)
