@@ -95,7 +95,7 @@ final class LeaseKeeper {
 
     /// True: the worker's row is gone, and it has no claims.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        try await releaseLost(on: connection)
+        try await releaseStrays(on: connection)
         let worker = Parameters(core.state.lease.id)
         return try await database.ask(connection, WorkerStatements.signOff, worker) { try $0.bool(0, 0) }
     }
@@ -175,25 +175,25 @@ final class LeaseKeeper {
         return workers > 0
     }
 
-    // MARK: Claims whose answers were lost
+    // MARK: Stray claims
 
     /// The worker is about to use this connection.
     func reconnected(on connection: PostgresConnection) async throws(PostgresError) {
         do throws(PostgresError) {
-            try await releaseLost(on: connection)
+            try await releaseStrays(on: connection)
         } catch {
-            // Claims that cannot be released now are found again as strays.
+            // Strays that cannot be released now are found again.
             guard error.code == .server else { throw error }
             database.logError(error)
         }
     }
 
-    /// Releases claims whose answers were lost, while no claim is under way. They are released by their keys: a statement whose
+    /// Releases all strays, while no claim is under way. They are released by their keys: a statement whose
     /// connection is lost may run late, after this worker has made other claims.
-    private func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
-        let lost = try await strays(on: connection)
-        guard !lost.isEmpty else { return }
-        try await connection.execute(WorkerStatements.release, .release(lost, of: core.state.lease.id))
+    private func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
+        let strays = try await strays(on: connection)
+        guard !strays.isEmpty else { return }
+        try await connection.execute(WorkerStatements.release, .release(strays, of: core.state.lease.id))
     }
 
     /// Claims of this worker that it does not know.
@@ -206,15 +206,15 @@ final class LeaseKeeper {
         }
     }
 
-    /// True: some have been strays for so long that they are to be released.
+    /// True: some are past the grace period.
     func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let strays = try await strays(on: connection)
         core.event { $0.lease.foundStrays(strays, at: .now) }
-        return !core.state.lease.lostClaims.isEmpty
+        return !core.state.lease.agedStrays.isEmpty
     }
 
-    func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in core.state.lease.lostClaims {
+    func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
+        for claim in core.state.lease.agedStrays {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.lease.id))
             } catch {

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The lease of this worker, what it sees of the others, and its claims whose answers were lost.
+/// The lease of this worker, what it sees of the others, and its stray claims.
 struct LeaseState: Sendable {
     /// Changes when others declare the worker dead. It fences all settlements.
     private(set) var id: Int64 = 0
@@ -67,10 +67,10 @@ struct LeaseState: Sendable {
         return min(usual, max(end - now, .milliseconds(1)))
     }
 
-    // MARK: Claims whose answers were lost
+    // MARK: Stray claims
 
-    /// The stray claims to release.
-    var lostClaims: [ClaimKey] { strays.lost }
+    /// The stray claims past the grace period.
+    var agedStrays: [ClaimKey] { strays.aged }
 
     mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) {
         strays.found(claims, at: now, grace: max(.seconds(30), lease.duration * 2))

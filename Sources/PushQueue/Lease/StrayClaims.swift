@@ -5,13 +5,13 @@ import CarillonIO
 struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
-    /// The claims to release.
-    private(set) var lost: [ClaimKey] = []
+    /// Those past the grace period, which are to be released.
+    private(set) var aged: [ClaimKey] = []
 
     mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, grace: Duration) {
         let known = since
         since = [:]
         for claim in claims { since[claim] = known[claim] ?? now }
-        lost = since.filter { now - $0.value >= grace }.map(\.key).sorted { $0.id < $1.id }
+        aged = since.filter { now - $0.value >= grace }.map(\.key).sorted { $0.id < $1.id }
     }
 }

@@ -13,7 +13,7 @@ extension MaintenanceTask {
         )
     )
 
-    /// Releases claims of this worker whose answers were lost.
+    /// Releases stray claims of this worker.
     static let strays = MaintenanceTask(
         name: .strays,
         wait: { $0.maintenanceWait() },
@@ -21,7 +21,7 @@ extension MaintenanceTask {
             ifDue: { context, connection throws(PostgresError) in
                 try await context.lease.findStrays(on: connection)
             },
-            { context, connection throws(PostgresError) in try await context.lease.releaseStrays(on: connection) }
+            { context, connection throws(PostgresError) in try await context.lease.releaseAgedStrays(on: connection) }
         )
     )
 

@@ -10,13 +10,13 @@ import Testing
         func found(_ ids: [Int64], at second: Int, claimedAt: Int64 = 5) -> [Int64] {
             let claims = ids.map { ClaimKey(id: $0, claimedAt: claimedAt) }
             strays.found(claims, at: now + .seconds(second), grace: .seconds(30))
-            return strays.lost.map(\.id)
+            return strays.aged.map(\.id)
         }
         // At ten seconds the answer for the second comes. At the end a crash of the database has given a number away again.
-        let lost = [
+        let aged = [
             found([1, 2], at: 0), found([1], at: 10), found([1, 2], at: 30), found([2], at: 59), found([2], at: 60),
             found([2], at: 61, claimedAt: 6),
         ]
-        #expect(lost == [[], [], [1], [], [2], []])
+        #expect(aged == [[], [], [1], [], [2], []])
     }
 }

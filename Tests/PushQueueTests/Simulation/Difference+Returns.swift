@@ -101,7 +101,7 @@ extension Difference {
         return "release \(held.claim.id)"
     }
 
-    mutating func releaseLost() async throws -> String {
+    mutating func releaseStrays() async throws -> String {
         let worker = anyWorker()
         let known = Set(held.map(\.claim.id).filter { $0 % 2 == 0 })
         let parameters = Parameters(worker, PostgresArray(known))

@@ -49,7 +49,7 @@ struct Difference {
         case 40..<43: try await pace()
         case 16..<23: isDeadly && flip(5, outOf: 6) ? try await die() : try await settle()
         case 23: try await release()
-        case 24: try await releaseLost()
+        case 24: try await releaseStrays()
         case 25..<31: try await die()
         case 31..<34: try await promote()
         case 34: flip(1, outOf: 2) ? try await split() : try await order()

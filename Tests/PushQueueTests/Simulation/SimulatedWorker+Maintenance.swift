@@ -6,7 +6,7 @@ import CarillonIO
 extension SimulatedWorker {
     func keepOrder() {
         after(state.maintenanceWait()) {
-            self.takeOverOrphans { self.releaseStrays { self.keepOrder() } }
+            self.takeOverOrphans { self.releaseAgedStrays { self.keepOrder() } }
         }
     }
 
@@ -32,7 +32,7 @@ extension SimulatedWorker {
         }
     }
 
-    private func releaseStrays(then: @escaping () -> Void) {
+    private func releaseAgedStrays(then: @escaping () -> Void) {
         withDatabase { link in
             let flights = self.state.schedule.heldClaims
             let worker = self.state.lease.id
@@ -44,10 +44,10 @@ extension SimulatedWorker {
                     return then()
                 }
                 self.state.lease.foundStrays(strays, at: self.now)
-                let lost = self.state.lease.lostClaims
-                guard !lost.isEmpty else { return then() }
+                let aged = self.state.lease.agedStrays
+                guard !aged.isEmpty else { return then() }
                 link.ask(self) {
-                    $0.release(lost, of: worker)
+                    $0.release(aged, of: worker)
                 } then: { answer in
                     if case .failure(let loss) = answer { self.failed(loss, on: link) }
                     then()

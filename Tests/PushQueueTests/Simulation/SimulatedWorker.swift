@@ -122,7 +122,7 @@ final class SimulatedWorker {
                 self.isReconnecting = false
                 return self.reconnect()
             }
-            self.releaseLost(on: link) { isDone in
+            self.releaseStrays(on: link) { isDone in
                 self.isReconnecting = false
                 if isDone { self.use(link) }
                 self.reconnect()
@@ -130,17 +130,17 @@ final class SimulatedWorker {
         }
     }
 
-    /// Gives back claims whose answers never came.
-    private func releaseLost(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+    /// Gives back stray claims.
+    private func releaseStrays(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
         let flights = state.schedule.heldClaims
         let worker = state.lease.id
         link.ask(self) {
             $0.strays(of: worker, knowing: flights)
         } then: { answer in
-            guard case .success(let lost) = answer else { return then(false) }
-            guard !lost.isEmpty else { return then(true) }
+            guard case .success(let strays) = answer else { return then(false) }
+            guard !strays.isEmpty else { return then(true) }
             link.ask(self) {
-                $0.release(lost, of: worker)
+                $0.release(strays, of: worker)
             } then: {
                 then((try? $0.get()) != nil)
             }
@@ -323,7 +323,7 @@ final class SimulatedWorker {
     func signOff() {
         guard let link, state.phase != .over else { return end() }
         let worker = state.lease.id
-        releaseLost(on: link) { _ in
+        releaseStrays(on: link) { _ in
             link.ask(self, { $0.signOff(worker) }, then: { _ in self.end() })
         }
         state.stoppedWaiting()
