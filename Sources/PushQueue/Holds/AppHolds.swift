@@ -22,7 +22,7 @@ struct AppHolds: Sendable {
         return entry.until
     }
 
-    /// The app is held, or its next claim shows whether it can send.
+    /// The app is held, or on probation: its next claim shows whether it can send.
     func isHeld(_ app: Int32) -> Bool { holds[app] != nil }
 
     /// - Returns: How long the app is held; nil: it was held already.

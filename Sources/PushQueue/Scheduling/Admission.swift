@@ -16,12 +16,12 @@ struct Admission: Sendable {
 
     private var left: Int { min(limit - inFlight, leftByOthers) }
 
-    /// The most pushes of one app in flight: three quarters of the limit.
-    var most: Int { max(1, limit - limit / 4) }
+    /// Three quarters of the limit.
+    var mostOfOneApp: Int { max(1, limit - limit / 4) }
 
     var hasRoom: Bool { left > 0 }
 
-    func room(for app: Int32) -> Int { min(left, most - inFlight(of: app)) }
+    func room(for app: Int32) -> Int { min(left, mostOfOneApp - inFlight(of: app)) }
 
     func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
 
@@ -34,9 +34,9 @@ struct Admission: Sendable {
     /// Outcomes were committed, or the claim turned out smaller than planned.
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
-        let left = inFlight(of: app) - pushes
-        precondition(left >= 0, "more pushes released than admitted")
-        byApp[app] = left == 0 ? nil : left
+        let rest = inFlight(of: app) - pushes
+        precondition(rest >= 0, "more pushes released than admitted")
+        byApp[app] = rest == 0 ? nil : rest
         inFlight -= pushes
     }
 }

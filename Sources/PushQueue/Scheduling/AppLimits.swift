@@ -68,7 +68,7 @@ struct AppLimits: Sendable {
 
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
     func mostPushes(of id: Int32) -> Int {
-        let most = min(admission.most, Self.largest)
+        let most = min(admission.mostOfOneApp, Self.largest)
         guard case .known(let app) = apps[id], let rate = app.row.settings.maxRate else { return most }
         return min(most, RateLimits.mostPushes(of: rate))
     }

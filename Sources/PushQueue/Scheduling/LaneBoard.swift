@@ -24,8 +24,7 @@ struct LaneBoard: Sendable {
         var pushesPerRow = 0.0
         /// How many rows the server has memory for, as far as claims have shown.
         var mostRows = LaneBoard.mostRows
-        /// How many pushes the next row holds.
-        var least = 1
+        var nextRowPushes = 1
         var usedAt: MonotonicInstant
     }
 
@@ -33,7 +32,7 @@ struct LaneBoard: Sendable {
     let quantum: Int
     static let mostRows = 1000
     /// How long a lane is parked when the server has no memory for one of its rows.
-    static let rest = Duration.seconds(1)
+    static let parkingTime = Duration.seconds(1)
     /// A claim of a shallow lane takes this fraction of the quantum: 1/16.
     static let caution = 16
     /// How long an idle lane is remembered, with its floor.
@@ -96,7 +95,7 @@ struct LaneBoard: Sendable {
         entry.usedAt = now
         entry.mostRows = min(Self.mostRows, entry.mostRows * 2)
         entry.deficit += Int(plan.pushes) - pushes
-        entry.least = max(1, next ?? 1)
+        entry.nextRowPushes = max(1, next ?? 1)
         entry.depth = next != nil || rows == Int(plan.rows) ? .deep : .shallow
         if rows > 0 {
             let share = Double(pushes) / Double(rows)
@@ -127,7 +126,7 @@ struct LaneBoard: Sendable {
         entries[plan.lane] = entry
         guard wasTooLarge, plan.rows == 1 else { return }
         turns[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
-        parked.park(plan.lane, until: now + Self.rest)
+        parked.park(plan.lane, until: now + Self.parkingTime)
     }
 
     /// Rows went back to the lane.
@@ -244,7 +243,7 @@ struct LaneBoard: Sendable {
         guard !isTurnOver(entry) else { return nil }
         // The number of rows in a shallow lane is unknown, so its claim takes little room.
         let size = entry.depth == .deep ? quantum : max(1, quantum / Self.caution)
-        let wanted = max(entry.least, min(size, entry.deficit, most))
+        let wanted = max(entry.nextRowPushes, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
         let rows = min(entry.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
         entry.deficit -= wanted

@@ -6,7 +6,7 @@ struct PollingPace: Sendable {
     /// While pushes are in flight.
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
-    private static let rest = 25
+    private static let costFactor = 25
     /// The cost is the lowest of this many looks. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
@@ -27,6 +27,6 @@ struct PollingPace: Sendable {
     private mutating func pause(after cost: Duration) -> Duration {
         if costs.count == Self.memory { costs.removeFirst() }
         costs.append(cost)
-        return min((costs.min() ?? cost) * Self.rest, .seconds(3))
+        return min((costs.min() ?? cost) * Self.costFactor, .seconds(3))
     }
 }

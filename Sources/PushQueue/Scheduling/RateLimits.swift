@@ -14,7 +14,7 @@ struct RateLimits: Sendable {
     }
 
     /// Claims of an app that may wait for their turn.
-    private static let most = 2
+    private static let mostWaiting = 2
     /// The seconds in which each worker has one turn.
     private static let round = 0.2
     /// The seconds of one turn.
@@ -32,7 +32,7 @@ struct RateLimits: Sendable {
     /// The most pushes that a row may have to be sent in one turn.
     static func mostPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
 
-    func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.most }
+    func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.mostWaiting }
 
     /// When there may be a turn again; nil: now.
     func restEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {

@@ -44,7 +44,7 @@ struct Turns: Sendable {
 
     private var rounds = (Round(), Round(), Round())
     private(set) var urgency = Lane.Urgency.urgent
-    private var left = Lane.Urgency.urgent.turns
+    private var claimsLeft = Lane.Urgency.urgent.turns
 
     private(set) var isEmpty = true
 
@@ -69,13 +69,13 @@ struct Turns: Sendable {
 
     /// A claim was planned.
     mutating func claimed() {
-        left -= 1
-        if left == 0 { pass() }
+        claimsLeft -= 1
+        if claimsLeft == 0 { pass() }
     }
 
     /// Begins the turn of the next urgency.
     mutating func pass() {
         urgency = urgency.next
-        left = urgency.turns
+        claimsLeft = urgency.turns
     }
 }

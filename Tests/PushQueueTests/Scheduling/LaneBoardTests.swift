@@ -64,7 +64,7 @@ import Testing
             board.abandoned(plan, wasTooLarge: true, at: start)
         }
         #expect(rows == [62, 31, 15, 7, 3, 1])
-        let later = start + LaneBoard.rest
+        let later = start + LaneBoard.parkingTime
         let next = self.next(&board, at: later)
         let plan = try #require(next)
         #expect(plan.rows == 1)
