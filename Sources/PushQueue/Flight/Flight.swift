@@ -143,7 +143,7 @@ struct Flight: Sendable {
         }
     }
 
-    /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent in a wrong order.
+    /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent without an answer.
     private mutating func answered(
         _ claim: HeldClaim,
         _ question: Question,
