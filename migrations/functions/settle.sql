@@ -50,37 +50,39 @@ COMMENT ON FUNCTION carillon.unique_ids_of IS
 -- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
 -- undo a claim and give its id to another.
 --
--- Each group of arrays is a table whose columns have the same length; a column of default values may be empty. A job that returns
--- whole keeps its id. If some tokens of a job have ended, the tokens to retry become a job with a new id. If some tokens of a job
--- stay in flight, the job keeps its id and becomes a part of the message with that id.
+-- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
+-- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
+-- version still call.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
-    ended_expired integer[], ended_attempts smallint[],
-    partial bigint[], partial_reference text[], partial_broadcast bigint[], partial_returned integer[], partial_sent integer[],
-    partial_failed integer[], partial_expired integer[], partial_attempts smallint[],
+    -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
+    -- is the number of pushes that unfinished does not count yet.
+    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
+    ended_sent integer[], ended_failed integer[], ended_expired integer[], ended_attempts smallint[],
+    ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
+    -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
-    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
-    dead text[], dead_since timestamptz[], dead_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
+    -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
+    -- id.
     again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
+    again_status smallint[], again_reason text[],  -- why the job goes back; null means unchanged
     again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, in the same form
-    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why the job returns; null means unchanged
-    unanswered bigint[] DEFAULT '{}',  -- messages with an attempt whose outcome is unknown and that may be sent again
-    -- For pushes that have expired: the outcome of the last attempt.
-    ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
-    partial_status smallint[] DEFAULT '{}', partial_reason text[] DEFAULT '{}',
-    -- apns-unique-ids, if they are kept: of failed pushes, and of sent tokens with their messages.
-    failed_unique_id uuid[] DEFAULT '{}',
-    identified bigint[] DEFAULT '{}', identified_token text[] DEFAULT '{}', identified_unique_id uuid[] DEFAULT '{}',
-    ended_created timestamptz[] DEFAULT '{}', partial_created timestamptz[] DEFAULT '{}'  -- when they were enqueued
+    -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],
+    unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
+    -- The apns-unique-ids of tokens that were sent, if the app keeps them.
+    identified bigint[], identified_token text[], identified_unique_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     has_ended CONSTANT boolean := cardinality(ended) > 0;
-    has_partial CONSTANT boolean := cardinality(partial) > 0;
+    -- The messages that are counted in unfinished.
+    counted CONSTANT bigint[] := CASE WHEN cardinality(ended_remaining) > 0 THEN ARRAY(
+        SELECT e.id FROM unnest(ended, ended_remaining) AS e(id, remaining) WHERE e.remaining IS NOT NULL) ELSE '{}' END;
+    has_counted CONSTANT boolean := cardinality(counted) > 0;
     has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
     has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
     has_again CONSTANT boolean := cardinality(again) > 0;
@@ -89,8 +91,8 @@ DECLARE
     dead_status CONSTANT smallint := 410;
     has_requeueable CONSTANT boolean := (dead_status = ALL (failed_status)) IS NOT TRUE;
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (partial_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR is_late OR has_again;
+    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -99,7 +101,6 @@ DECLARE
     cancelled carillon.cancelled_job[];
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
-    partial_unique_ids jsonb[] := '{}';
 BEGIN
     IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
@@ -131,19 +132,16 @@ BEGIN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, partial,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
             requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
-    IF is_late THEN
+    IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
         FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
-        SELECT l.status, l.reason INTO partial_status, partial_reason
-        FROM carillon.last_attempts(held, partial, partial_expired, partial_status, partial_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
-        partial_unique_ids := carillon.unique_ids_of(partial, identified, identified_token, identified_unique_id);
     END IF;
     IF has_requeueable THEN
         requeueable := ARRAY(
@@ -179,24 +177,28 @@ BEGIN
     -- Does what own_path() does, in half the time: this is the hot path.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
+        -- What end_messages() does for whole messages, without a composite value for each.
         INSERT INTO carillon.results
             (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
             last_status, last_reason, apns_unique_ids)
         SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
             coalesce(e.attempts, 1), e.created_at, worker, e.status, e.reason, e.unique_ids
-        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
-                ended_created, ended_status, ended_reason, ended_unique_ids)
-            AS e(id, reference, broadcast, sent, failed, expired, attempts, created_at, status, reason, unique_ids);
+        FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+                ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
+            AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason, unique_ids)
+        WHERE e.remaining IS NULL;
     END IF;
-    IF has_partial THEN
+    IF has_counted THEN
         PERFORM carillon.end_messages(app, ARRAY(
-            SELECT carillon.ending(message_id => p.id, reference => p.reference, broadcast_id => p.broadcast,
-                created_at => p.created_at, attempts => p.attempts, sent => p.sent, failed => p.failed, expired => p.expired,
-                remaining => p.returned, last_status => p.status, last_reason => p.reason, apns_unique_ids => p.unique_ids)
-            FROM unnest(partial, partial_reference, partial_broadcast, partial_created, partial_attempts, partial_sent,
-                    partial_failed, partial_expired, partial_returned, partial_status, partial_reason, partial_unique_ids)
-                AS p(id, reference, broadcast, created_at, attempts, sent, failed, expired, returned, status, reason,
-                    unique_ids)), worker);
+            SELECT carillon.ending(message_id => e.id, reference => e.reference, broadcast_id => e.broadcast,
+                created_at => e.created_at, attempts => coalesce(e.attempts, 1), sent => coalesce(e.sent, 1),
+                failed => coalesce(e.failed, 0), expired => coalesce(e.expired, 0), remaining => e.remaining,
+                last_status => e.status, last_reason => e.reason, apns_unique_ids => e.unique_ids)
+            FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+                    ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
+                AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason,
+                    unique_ids)
+            WHERE e.remaining IS NOT NULL), worker);
     END IF;
     IF has_failed THEN
         INSERT INTO carillon.failures
@@ -211,8 +213,9 @@ BEGIN
     END IF;
     IF has_dead THEN
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
-        FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
+        SELECT app, f.token, f.unregistered_at, f.reason, 'http2'
+        FROM unnest(failed_token, failed_unregistered_at, failed_reason) AS f(token, unregistered_at, reason)
+        WHERE f.unregistered_at IS NOT NULL;
     END IF;
     IF has_bad_tokens THEN
         -- BadDeviceToken has no time of its own: the token was dead when it was claimed.

@@ -2,7 +2,7 @@ import CarillonPostgres
 
 /// The arguments of the function `carillon.settle`, which are given by name. Nothing else depends on their order.
 enum SettleColumns {
-    static let all = claim + ended + partial + failures + dead + goingBack + stays + others
+    static let all = claim + ended + failures + goingBack + stays + others
 
     /// Each name with its parameter: `app => $1, claim => $2, …`.
     static let list = all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")
@@ -15,44 +15,23 @@ enum SettleColumns {
         SettleColumn("settlement_number") { $0.settlementNumber },
     ]
 
+    /// Messages of which pushes have ended.
     private static let ended = [
-        SettleColumn("ended", .int8) { PostgresArray($0.jobs(of: $0.ended).map(\.id)) },
+        SettleColumn("ended", .int8) { PostgresArray($0.jobs(of: $0.ended).map(\.message)) },
+        SettleColumn("ended_remaining", .int4) { $0.remaining },
         SettleColumn("ended_reference", .text) { $0.references(of: $0.jobs(of: $0.ended)) },
         SettleColumn("ended_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.ended).map(\.broadcast)) },
+        SettleColumn("ended_created", .timestamptz) {
+            PostgresArray($0.jobs(of: $0.ended).map { Timestamp($0.createdAt) })
+        },
         SettleColumn("ended_sent", .int4) { PostgresArray(column: $0.ended.lazy.map(\.sent), default: 1) },
         SettleColumn("ended_failed", .int4) { PostgresArray(column: $0.ended.lazy.map(\.failed), default: 0) },
         SettleColumn("ended_expired", .int4) { PostgresArray(column: $0.ended.lazy.map(\.expired), default: 0) },
         SettleColumn("ended_attempts", .int2) {
             PostgresArray(column: $0.jobs(of: $0.ended).map(\.attempts), default: 1)
         },
-        SettleColumn("ended_status", .int2) { PostgresArray(column: $0.lastAttempts(of: $0.ended).map { $0?.status }) },
-        SettleColumn("ended_reason", .text) { PostgresArray(column: $0.lastAttempts(of: $0.ended).map { $0?.reason }) },
-        SettleColumn("ended_created", .timestamptz) {
-            PostgresArray($0.jobs(of: $0.ended).map { Timestamp($0.createdAt) })
-        },
-    ]
-
-    private static let partial = [
-        SettleColumn("partial", .int8) { PostgresArray($0.jobs(of: $0.partial).map(\.message)) },
-        SettleColumn("partial_reference", .text) { $0.references(of: $0.jobs(of: $0.partial)) },
-        SettleColumn("partial_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.partial).map(\.broadcast)) },
-        // The row in `unfinished` of a known message still counts the pushes that come back.
-        SettleColumn("partial_returned", .int4) {
-            PostgresArray($0.partial.lazy.map { $0.isKnown ? 0 : $0.remaining })
-        },
-        SettleColumn("partial_sent", .int4) { PostgresArray($0.partial.lazy.map(\.sent)) },
-        SettleColumn("partial_failed", .int4) { PostgresArray($0.partial.lazy.map(\.failed)) },
-        SettleColumn("partial_expired", .int4) { PostgresArray($0.partial.lazy.map(\.expired)) },
-        SettleColumn("partial_attempts", .int2) { PostgresArray($0.jobs(of: $0.partial).map(\.attempts)) },
-        SettleColumn("partial_status", .int2) {
-            PostgresArray(column: $0.lastAttempts(of: $0.partial).map { $0?.status })
-        },
-        SettleColumn("partial_reason", .text) {
-            PostgresArray(column: $0.lastAttempts(of: $0.partial).map { $0?.reason })
-        },
-        SettleColumn("partial_created", .timestamptz) {
-            PostgresArray($0.jobs(of: $0.partial).map { Timestamp($0.createdAt) })
-        },
+        SettleColumn("ended_status", .int2) { PostgresArray(column: $0.lastAttempts.map { $0?.status }) },
+        SettleColumn("ended_reason", .text) { PostgresArray(column: $0.lastAttempts.map { $0?.reason }) },
     ]
 
     private static let failures = [
@@ -69,13 +48,6 @@ enum SettleColumns {
         SettleColumn("failed_unique_id", .uuid) {
             PostgresArray(column: $0.failures.lazy.map { $0.uniqueID.map(PostgresUUID.init) })
         },
-    ]
-
-    /// Tokens that are not valid any more.
-    private static let dead = [
-        SettleColumn("dead", .text) { $0.tokens($0.dead.lazy.map(\.token)) },
-        SettleColumn("dead_since", .timestamptz) { PostgresArray($0.dead.lazy.map { Timestamp($0.unregisteredAt) }) },
-        SettleColumn("dead_reason", .text) { PostgresArray($0.dead.lazy.map(\.reason)) },
     ]
 
     private static let goingBack = [

@@ -8,8 +8,8 @@ struct SettledClaim {
     let worker: Int64
     /// How many settlements of the claim there were before.
     let settlementNumber: Int16
-    /// The failures of tokens that are dead.
-    let dead: [FailedPush]
+    /// What is counted of messages: first those that have ended whole.
+    let ended: [JobTally]
     /// The pushes of jobs that go back only in part. The database has the tokens of the others.
     let placedGoingBack: [PlacedPush]
     /// The pushes of jobs that stay in flight only in part.
@@ -27,7 +27,7 @@ struct SettledClaim {
         self.claim = claim
         self.worker = worker
         self.settlementNumber = settlementNumber
-        dead = settlement.failures.filter { $0.unregisteredAt != nil }
+        ended = settlement.partial.isEmpty ? settlement.ended : settlement.ended + settlement.partial
         placedGoingBack = Self.placed(settlement.goingBack.lazy.map { ($0.isWhole, $0.pushes) })
         placedStays = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
     }
@@ -38,8 +38,6 @@ struct SettledClaim {
         }
     }
 
-    var ended: [JobTally] { settlement.ended }
-    var partial: [JobTally] { settlement.partial }
     var failures: [FailedPush] { settlement.failures }
     var goingBack: [Settlement.GoingBack] { settlement.goingBack }
     var stays: [Settlement.Stay] { settlement.stays }
@@ -55,9 +53,17 @@ struct SettledClaim {
         return items.lazy.map { jobs[Int($0.job)] }
     }
 
-    /// Empty if there is none.
-    func lastAttempts(of tallies: [JobTally]) -> [RetryCause?] {
-        settlement.lastAttempts.isEmpty ? [] : tallies.map { settlement.lastAttempts[$0.job] }
+    /// How many pushes of each message `unfinished` does not count yet; null for messages that have ended whole. If a message has a
+    /// row there, it counts the pushes that come back.
+    var remaining: PostgresArray {
+        guard !settlement.partial.isEmpty else { return PostgresArray(of: .int4) }
+        let wholes = repeatElement(nil as Int32?, count: settlement.ended.count)
+        return PostgresArray(Array(wholes) + settlement.partial.map { $0.isKnown ? 0 : $0.remaining })
+    }
+
+    /// The last attempts of pushes that have expired, of each message; empty if there is none.
+    var lastAttempts: [RetryCause?] {
+        settlement.lastAttempts.isEmpty ? [] : ended.map { settlement.lastAttempts[$0.job] }
     }
 
     func references(of jobs: some Collection<ClaimedJobs.Job>) -> PostgresArray {

@@ -194,10 +194,10 @@ import Testing
                     INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
                     VALUES (5, 7, 1, ARRAY[carillon.job(id => 1, lane => 1::smallint, tokens => '{aa,bb}', payload => '{}',
                         created_at => now())], '2020-01-01Z');
-                    SELECT carillon.settle(1, 5, 7, '2020-01-01Z', 0::smallint, '{1}', '{}', '{}', '{0}', '{2}', '{}', '{}',
-                        '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+                    SELECT carillon.settle(1, 5, 7, '2020-01-01Z', 0::smallint,
+                        '{1}', '{}', '{}', '{}', '{}', '{0}', '{2}', '{}', '{}', '{}', '{}',
                         '{1,1}', '{NULL,NULL}', '{aa,bb}', '{400,400}', '{BadDeviceToken,BadTopic}', '{NULL,NULL}',
-                        '{NULL,NULL}', '{1,1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+                        '{NULL,NULL}', '{NULL,NULL}', '{1,1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
                     """
                 )
                 #expect(

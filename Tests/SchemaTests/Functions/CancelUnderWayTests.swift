@@ -33,7 +33,7 @@ import Testing
             _ claim: Int,
             again: [Int],
             after: String = "NULL",
-            parts: String = "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
+            ended: String = "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
             isWhole: [Bool]? = nil,
             tokens: String = "'{}', '{}'"
         ) -> String {
@@ -44,9 +44,9 @@ import Testing
             let whole = (isWhole ?? again.map { _ in true }).map { $0 ? "t" : "f" }.joined(separator: ",")
             // Claim 1 is of app 1, and claim 2 of app 2.
             return """
-                SELECT carillon.settle(\(claim), \(claim), 1, '2026-01-01Z', 0::smallint, \(none(7)), \(parts), \(none(11)),
+                SELECT carillon.settle(\(claim), \(claim), 1, '2026-01-01Z', 0::smallint, \(ended), \(none(9)),
                     '{\(again.map { "\($0)" }.joined(separator: ","))}', '{\(whole)}', \(list("2")), \(list(after)),
-                    \(tokens), \(none(4)))
+                    '{}', '{}', \(tokens), \(none(8)))
                 """
         }
 
@@ -54,7 +54,7 @@ import Testing
         private static let settleOneToken = settle(
             1,
             again: [100, 101],
-            parts: "'{100}', '{NULL}', '{NULL}', '{1}', '{1}', '{0}', '{0}', '{1}'",
+            ended: "'{100}', '{1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
             isWhole: [false, true],
             tokens: "'{1}', '{bb}'"
         )

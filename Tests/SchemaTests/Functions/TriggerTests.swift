@@ -32,17 +32,16 @@ import Testing
         """
         SELECT carillon.settle(app => 1, claim => 1, worker => 1,
             claimed => (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), settlement_number => 0::smallint,
-            ended => '{100}', ended_reference => '{r}', ended_broadcast => '{}', ended_sent => '{1}', ended_failed => '{0}',
-            ended_expired => '{0}', ended_attempts => '{1}',
-            partial => '{102,190}', partial_reference => '{}', partial_broadcast => '{}', partial_returned => '{1,0}',
-            partial_sent => '{1,1}', partial_failed => '{0,0}', partial_expired => '{0,0}', partial_attempts => '{1,1}',
+            ended => '{100,102,190}', ended_remaining => '{NULL,1,0}', ended_reference => '{r,r,r}', ended_broadcast => '{}',
+            ended_created => '{}', ended_sent => '{1,1,1}', ended_failed => '{0,0,0}', ended_expired => '{0,0,0}',
+            ended_attempts => '{1,1,1}', ended_status => '{}', ended_reason => '{}',
             failed => '{101,101}', failed_reference => '{r,r}', failed_token => '{bb,bc}', failed_status => '{410,400}',
             failed_reason => '{Unregistered,BadDeviceToken}', failed_unregistered_at => '{2026-01-01,NULL}',
-            failed_apns_id => '{NULL,NULL}', failed_attempt => '{1,1}',
-            dead => '{bb}', dead_since => '{2026-01-01}', dead_reason => '{Unregistered}',
+            failed_apns_id => '{NULL,NULL}', failed_unique_id => '{}', failed_attempt => '{1,1}',
             again => '{102,103}', again_whole => '{f,t}', again_attempt => '{2,1}', again_after => '{1000,NULL}',
-            again_place => '{1}', again_token => '{cd}', kept => '{105}', kept_whole => '{t}', kept_place => '{}',
-            kept_token => '{}', again_status => '{503,NULL}', again_reason => '{ServiceUnavailable,NULL}')
+            again_status => '{503,NULL}', again_reason => '{ServiceUnavailable,NULL}', again_place => '{1}', again_token => '{cd}',
+            kept => '{105}', kept_whole => '{t}', kept_place => '{}', kept_token => '{}', unanswered => '{}',
+            identified => '{}', identified_token => '{}', identified_unique_id => '{}')
         """,
         """
         SELECT carillon.settle_refused(1, 1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
