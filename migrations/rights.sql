@@ -95,7 +95,7 @@ BEGIN
                 settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
-                take_over gone_workers recover quarantine_size count_death
+                take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
                 run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows

@@ -51,7 +51,7 @@ struct ClaimBenchmark {
     /// of the claim is deleted, and the commit is on disk before it is acknowledged.
     private func script(app: Int32, worker: Int, lowest: Int, times: Int) -> String {
         let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes", "collapses"]
-        var statement = ClaimRows.statement.sql
+        var statement = ClaimStatement.statement.sql
         for (place, name) in values.enumerated().reversed() {
             statement = statement.replacing("$\(place + 1)", with: ":\(name)")
         }

@@ -7317,6 +7317,10 @@ $$;
 -- functions/take_over.sql
 -- Take-over of dead workers, and quarantine.
 
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
+
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
 -- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
@@ -7327,10 +7331,10 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2))
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
-        WHEN claims < 2 THEN claims + 1
-        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
+        WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
         ELSE greatest(claims + 1, (
-            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
 
@@ -7342,7 +7346,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    quarantine CONSTANT smallint := 3;
+    quarantine CONSTANT smallint := carillon.quarantine_from();
     poison CONSTANT smallint := 13;
     -- Pushes that enter quarantine now, and pushes that were in it before.
     fresh bigint;
@@ -8202,6 +8206,8 @@ COMMENT ON FUNCTION carillon.check_activity IS
     'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';
 COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
+COMMENT ON FUNCTION carillon.quarantine_from IS
+    'Internal: returns the number of lost claims from which a job is in quarantine.';
 COMMENT ON FUNCTION carillon.quarantine_size IS
     'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
 COMMENT ON FUNCTION carillon.count_death IS
@@ -8467,7 +8473,7 @@ BEGIN
                 settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
-                take_over gone_workers recover quarantine_size count_death
+                take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
                 run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
@@ -8630,12 +8636,12 @@ UPDATE carillon.schema_routines SET checksum = '4e1e4841cf03617466331af48a059e65
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '8c2637bb2fa5ab1de93580ee1c96339641842fa12c470030be079ab3f818bbe6' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = '05e0f639f4285f3efe26df060f19c425042fbd8440e9d0a88bbe3f3ad0a59dd3' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '90ea769027d0a37926dc5e8deb068ca981f35a18dadc29654891135506aee0a1' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'c191899dac4bcfbae072bca609ddb23c1ff7a06f99bbf4101f4da00763a613f8' WHERE file = 'functions/take_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '0c85ff0236479f04300907374066e54b4fc00e8bb1ff3fa85b684df512b7d325' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '3a53150364f87c927585d9ca7102010fe11f8b55384379367802b65e848e42d2' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

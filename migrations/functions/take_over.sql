@@ -1,5 +1,11 @@
 -- Take-over of dead workers, and quarantine.
 
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
+COMMENT ON FUNCTION carillon.quarantine_from IS
+    'Internal: returns the number of lost claims from which a job is in quarantine.';
+
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
 -- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
@@ -12,10 +18,10 @@ COMMENT ON FUNCTION carillon.quarantine_size IS
 CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
-        WHEN claims < 2 THEN claims + 1
-        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
+        WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
         ELSE greatest(claims + 1, (
-            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
 COMMENT ON FUNCTION carillon.count_death IS
@@ -29,7 +35,7 @@ COMMENT ON FUNCTION carillon.count_death IS
 CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    quarantine CONSTANT smallint := 3;
+    quarantine CONSTANT smallint := carillon.quarantine_from();
     poison CONSTANT smallint := 13;
     -- Pushes that enter quarantine now, and pushes that were in it before.
     fresh bigint;

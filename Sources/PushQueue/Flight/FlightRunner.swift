@@ -118,7 +118,7 @@ final class FlightRunner {
         let app: AppRoute? =
             if case .known(let app) = core.state.schedule.limits.apps[plan.lane.app] { app } else { nil }
         let installation = core.state.lease.installation
-        let parameters = ClaimRows.parameters(
+        let parameters = ClaimStatement.parameters(
             plan,
             worker: worker,
             mostBytes: core.options.mostBytes,
@@ -126,7 +126,7 @@ final class FlightRunner {
         )
         do throws(PostgresError) {
             return .claimed(
-                try await database.ask(connection, ClaimRows.statement, parameters) { rows in
+                try await database.ask(connection, ClaimStatement.statement, parameters) { rows in
                     try ClaimRows(rows, plan, app: app, installation: installation)
                 }
             )

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// queue.
 package enum PlanCheck {
     private static let statements = [
-        ClaimRows.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
+        ClaimStatement.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
     ]
     private static let tables: Set<String> = ["messages", "scheduled"]
 

@@ -29,8 +29,8 @@ import Testing
         var settings = AppSettings(name: "demo")
         settings.topic = "com.example.demo"
         let app = AppRoute(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
-        let parameters = ClaimRows.parameters(plan, worker: worker, mostBytes: 100_000)
-        let answer = try await database.connection.query(ClaimRows.statement, parameters) { rows in
+        let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 100_000)
+        let answer = try await database.connection.query(ClaimStatement.statement, parameters) { rows in
             try ClaimRows(rows, plan, app: app, installation: (1, 2))
         }
         return try #require(answer.jobs)

@@ -1,0 +1,141 @@
+package import CarillonPostgres
+
+/// The claim: it moves rows of a lane from `messages` into one row of `inflight`, and returns them.
+///
+/// It takes the first rows whose pushes fit together, and names the first row that does not fit. A worker without a row in
+/// `workers` gets nothing.
+///
+/// This is a statement and not a function of the schema: the result of a function could not get a column while workers of the
+/// version before call it, and PostgreSQL would copy each row once more.
+package enum ClaimStatement {
+    /// The most bytes that a token takes in a row: longer ones are refused when a row is enqueued.
+    static let tokenBytes = 2080
+    /// The most bytes that a payload takes in a row, on average if each token has one. Splitting a row cuts those that are longer.
+    private static let payloadBytes = 8300
+    /// The most bytes that an array takes besides its elements.
+    static let arrayBytes = 1024
+    /// Tokens with so few bytes are not measured: even uncompressed they are small.
+    private static let fewBytes = 256
+    /// Compressed tokens with more bytes are not uncompressed to be measured.
+    private static let mostCompressedBytes = 65536
+    /// A longer payload is replaced by one of this length, which is refused as too large.
+    private static let payloadCut = 8192
+    /// The number of pushes of a row that cannot be claimed, and has to be split or discarded.
+    private static let unfit = "2147483647"
+
+    /// Whether an array has more bytes than its tokens may have. A compressed array is measured uncompressed.
+    private static func isTooLarge(_ array: String, each bytes: Int) -> String {
+        let most = "\(bytes) * cardinality(s.tokens) + \(arrayBytes)"
+        return """
+            (pg_column_size(\(array)) > \(most) \
+            OR pg_column_compression(\(array)) IS NOT NULL AND octet_length(array_send(\(array))) > \(most))
+            """
+    }
+
+    /// So a claim of a thousand rows has a few megabytes at most.
+    private static let pushes = """
+        CASE WHEN s.payloads IS NOT NULL AND \(isTooLarge("s.payloads", each: payloadBytes)) THEN \(unfit)
+            WHEN pg_column_size(s.tokens) <= \(fewBytes) THEN cardinality(s.tokens)
+            WHEN pg_column_size(s.tokens) > $7 THEN \(unfit)
+            WHEN pg_column_size(s.tokens) > \(mostCompressedBytes) AND pg_column_compression(s.tokens) IS NOT NULL THEN \(unfit)
+            WHEN \(isTooLarge("s.tokens", each: tokenBytes)) THEN \(unfit)
+            ELSE cardinality(s.tokens) END
+        """
+
+    private static let payload = """
+        CASE WHEN pg_column_size(m.payload) <= \(fewBytes) THEN m.payload
+            WHEN pg_column_size(m.payload) > \(payloadCut)
+                OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > \(payloadCut)
+            THEN to_json(repeat('x', \(payloadCut))) ELSE m.payload END
+        """
+
+    /// Jobs that three workers have died with are in quarantine: claimed apart from all others, a few at a time, and one such
+    /// claim for each worker. Other jobs behind them may be claimed meanwhile. The kind of the first row decides which are
+    /// claimed.
+    private static let seen = """
+        SELECT s.ctid AS place, s.id, CASE WHEN s.claims >= carillon.quarantine_from() THEN s.claims ELSE 0 END AS quarantine,
+            \(pushes) AS pushes
+        FROM carillon.messages s
+        WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
+            AND EXISTS (SELECT FROM carillon.workers w WHERE w.id = $4 AND \(asynchronousCommit))
+            AND (s.claims < carillon.quarantine_from()
+                OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.quarantined))
+        ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
+        """
+
+    /// If a crash undoes the claim, nothing of it was settled.
+    private static let asynchronousCommit = "set_config('synchronous_commit', 'off', true) IS NOT NULL"
+
+    /// As the session has it, if one of the jobs must not be sent twice.
+    private static let usualCommit = """
+        CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config('synchronous_commit',
+            (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true) IS NOT NULL ELSE true END
+        """
+
+    /// With `$8`, jobs without a collapse id are marked whose message has an attempt of unknown outcome. Each job is looked up
+    /// only if the app has such messages.
+    private static let mayHaveArrived = """
+        CASE WHEN $8 AND EXISTS (SELECT FROM carillon.unknown_outcomes o WHERE o.app_id = $1)
+            AND coalesce(p.collapse_id, '') = '' AND EXISTS (SELECT FROM carillon.unknown_outcomes u
+                WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
+        """
+
+    /// Texts that are too long to be sent are cut to a length that is still refused.
+    package static let statement = Statement(
+        "claim",
+        """
+        WITH seen AS MATERIALIZED (
+            \(seen)
+        ), fitting AS (
+            SELECT c.place, c.id, c.pushes, c.total <= $6
+                AND (c.quarantine = 0 OR c.total = c.pushes OR c.total <= carillon.quarantine_size(c.quarantine)) AS fits
+            FROM (
+                SELECT s.*, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total
+                FROM seen s WHERE s.quarantine = (SELECT first.quarantine FROM seen first LIMIT 1)
+            ) AS c
+        ), picked AS (
+            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.fits))
+            RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, left(m.push_type, 64) AS push_type, m.priority,
+                m.expires_at, left(m.collapse_id, 65) AS collapse_id, left(m.topic, 256) AS topic,
+                left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt, m.claims, m.origin,
+                m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason
+        ), claim AS (
+            INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
+            SELECT $4, $1, bool_or(p.claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
+                tokens => p.tokens, payload => p.payload, payloads => p.payloads, push_type => p.push_type,
+                priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic,
+                reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, claims => p.claims,
+                origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
+                last_status => p.last_status, last_reason => p.last_reason))
+            FROM picked p HAVING count(*) > 0 AND \(usualCommit)
+            RETURNING id, claimed_at, quarantined
+        ), next AS (
+            SELECT f.id, f.pushes FROM fitting f WHERE NOT f.fits ORDER BY f.id LIMIT 1
+        )
+        SELECT c.id AS claim, c.claimed_at, c.quarantined, coalesce(p.id, n.id) AS id, p.tokens, p.payload, p.payloads,
+            nullif(p.push_type, 'alert') AS push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference,
+            nullif(p.on_unknown, 'retry') AS on_unknown, nullif(p.attempt, 1) AS attempt, p.origin, p.broadcast_id,
+            p.created_at, \(mayHaveArrived) AS may_have_arrived, n.pushes AS unfit_pushes
+        FROM (picked p LEFT JOIN claim c ON true) FULL JOIN next n ON false
+        """
+    )
+
+    /// - Parameter collapseUnknown: The answer marks the jobs whose pushes get a collapse id because they may have arrived.
+    package static func parameters(
+        _ plan: ClaimPlan,
+        worker: Int64,
+        mostBytes: Int32,
+        collapseUnknown: Bool = false
+    ) -> Parameters {
+        Parameters(
+            plan.lane.app,
+            plan.lane.number,
+            plan.floor,
+            worker,
+            plan.rows,
+            plan.pushes,
+            mostBytes,
+            collapseUnknown
+        )
+    }
+}
