@@ -3,13 +3,6 @@ import CarillonPostgres
 
 /// The apps of the lanes that this worker has found, as their rows were read last.
 struct AppDirectory: Sendable {
-    enum Entry: Sendable {
-        case known(AppRoute)
-        /// The database has no such app.
-        case absent
-        case unread
-    }
-
     /// What has changed since the rows were last read.
     struct News: Sendable {
         /// Apps with another route than before.
@@ -25,26 +18,33 @@ struct AppDirectory: Sendable {
         let credential: Result<Credential, Hold>
     }
 
-    /// See `AppWithSecret.fingerprint`.
+    /// See `AppWithSecret.fingerprint`. All changes up to this one were read.
     var fingerprint: [Int64] = []
-    private var apps: [Int32: AppRoute] = [:]
+    /// Looks skip these apps.
+    var pausedRuns: [AppRun] = []
+    /// The database has no such apps.
     private var absent: Set<Int32> = []
+    private var apps: [Int32: AppRoute] = [:]
     private var certificates: [Int32: Certificate] = [:]
 
-    subscript(id: Int32) -> Entry {
-        if let app = apps[id] { return .known(app) }
-        return absent.contains(id) ? .absent : .unread
-    }
+    /// Nil: the database has no such app, or its row was not read.
+    subscript(id: Int32) -> AppRoute? { apps[id] }
 
     /// The name of the app, or its id.
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
+
+    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.settings.maxRate }
 
     func isUnread(_ id: Int32) -> Bool { apps[id] == nil && !absent.contains(id) }
 
     var ids: [Int32] { Array(apps.keys) }
 
-    /// An app may be added together with its first message, so absence is not remembered for long.
-    mutating func forgetAbsent() { absent.removeAll() }
+    /// Rows were found in these lanes. Returns the apps whose rows have to be read first.
+    mutating func found(_ lanes: [Lane]) -> Set<Int32> {
+        // An app may be added together with its first message, so absence is not remembered for long.
+        absent.removeAll()
+        return Set(lanes.map(\.app)).filter { isUnread($0) }
+    }
 
     func parameters(for ids: [Int32]) -> Parameters {
         Parameters(

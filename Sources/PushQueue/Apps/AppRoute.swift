@@ -34,6 +34,6 @@ package final class AppRoute: Sendable {
             try await connection.values(of: AppWithSecret.statement, directory.parameters(for: ids)),
             of: ids
         )
-        return ids.compactMap { if case .known(let app) = directory[$0] { app } else { nil } }
+        return ids.compactMap { directory[$0] }
     }
 }

@@ -31,7 +31,7 @@ final class AppWatch {
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 let isNews = try await readNews(on: connection)
-                if core.event({ $0.schedule.mustLookForExpiry(at: .now) }) || isNews {
+                if core.event({ $0.expiry.isDue(at: .now) }) || isNews {
                     try await lookForExpiry(on: connection)
                 }
                 core.event { $0.succeeded(in: .apps) }
@@ -50,7 +50,7 @@ final class AppWatch {
                 try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
             ]
         }
-        guard core.state.schedule.limits.apps.fingerprint != fingerprint else { return false }
+        guard core.state.apps.fingerprint != fingerprint else { return false }
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
@@ -59,17 +59,17 @@ final class AppWatch {
                 AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
             }
         }
-        core.event { $0.schedule.paused(runs) }
-        try await read(Array(Set(core.state.schedule.limits.apps.ids).union(unjudged)), on: connection)
+        core.event { $0.apps.pausedRuns = runs }
+        try await read(Array(Set(core.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        core.event { $0.schedule.read(upTo: fingerprint) }
+        core.event { $0.apps.fingerprint = fingerprint }
         core.dispatchBell.ring()
         return true
     }
 
     func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         guard !ids.isEmpty else { return }
-        let parameters = core.state.schedule.limits.apps.parameters(for: ids)
+        let parameters = core.state.apps.parameters(for: ids)
         let rows: [AppWithSecret] = try await database.ask(connection, AppWithSecret.statement, parameters) {
             try $0.records()
         }
@@ -90,7 +90,7 @@ final class AppWatch {
             }
         }
         for certificate in expiring
-        where core.event({ $0.schedule.mustWarn(of: certificate.id, days: certificate.days) }) {
+        where core.event({ $0.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
             ledger.log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
@@ -112,7 +112,7 @@ final class AppWatch {
     /// A flight that sent with this credential has ended. If the credential was replaced before the pushes reached the
     /// backend, they brought it back into use.
     func flightEnded(using credential: Credential, of app: Int32) async {
-        if !core.state.schedule.limits.apps.isInUse(credential, by: app) { await outdate(credential) }
+        if !core.state.apps.isInUse(credential, by: app) { await outdate(credential) }
     }
 
     /// Its connections end with the last push in flight on them.
@@ -126,7 +126,7 @@ final class AppWatch {
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
-            guard let row = core.state.schedule.limits.apps.row(holding: key.digest) else {
+            guard let row = core.state.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
             guard let connection = database.current else {

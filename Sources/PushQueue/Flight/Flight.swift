@@ -91,7 +91,7 @@ struct Flight: Sendable {
             stage = .over
             return .end
         }
-        large = state.schedule.claimAnswered(answer, to: plan, at: now)
+        large = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
         guard let jobs = answer.jobs else { return finish() }
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
@@ -99,7 +99,7 @@ struct Flight: Sendable {
     }
 
     private mutating func start(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
-        let needsTurn = state.schedule.limits.hasRate(app) && !claim.jobs.batch.isEmpty
+        let needsTurn = state.apps.maxRate(of: app) != nil && !claim.jobs.batch.isEmpty
         return needsTurn ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
     }
 
@@ -111,7 +111,7 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        guard claim.jobs.hasPaced, let most = state.schedule.limits.mostPerDevice(of: app) else {
+        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.settings.maxPerDevice else {
             return start(claim, &state, now)
         }
         return ask(.pace(most: most), claim, 0, &state, now)
@@ -189,9 +189,7 @@ struct Flight: Sendable {
     private mutating func waitForTurn(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
         guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
         stage = .waiting(claim, nil)
-        var route: App.Route?
-        if case .known(let app) = state.schedule.limits.apps[self.app] { route = try? app.route.get() }
-        return .takeTurn(pushes: claim.jobs.batch.count, by: route)
+        return .takeTurn(pushes: claim.jobs.batch.count, by: try? state.apps[app]?.route.get())
     }
 
     private mutating func waited(
@@ -308,7 +306,7 @@ struct Flight: Sendable {
             case .waitsForRest: return goOn(writing.claim, hasRest: writing.hasRest, &state)
             case .triesAgain(let stuck):
                 if let stuck, state.tallies.suppressed("ending a claim", at: now) != nil {
-                    let name = state.schedule.limits.apps.name(of: app)
+                    let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
                 stage = .settling(writing)
@@ -343,7 +341,7 @@ struct Flight: Sendable {
         }
         state.settled(&writing.claim, settlement, writing.outcomes, at: now)
         for job in writing.unrecorded {
-            let name = state.schedule.limits.apps.name(of: app)
+            let name = state.apps.name(of: app)
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
         news.append(.settled(settlement, app: app))

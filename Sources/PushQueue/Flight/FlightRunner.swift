@@ -115,8 +115,7 @@ final class FlightRunner {
         defer { if isLarge { database.passLargeTurn() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
-        let app: AppRoute? =
-            if case .known(let app) = core.state.schedule.limits.apps[plan.lane.app] { app } else { nil }
+        let app = core.state.apps[plan.lane.app]
         let installation = core.state.lease.installation
         let parameters = ClaimStatement.parameters(
             plan,
@@ -174,7 +173,7 @@ final class FlightRunner {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var jobs: Int64?
         await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(core.state.schedule.jobSize(of: lane.app))
+            let size = Int32(core.state.schedule.jobSize(at: core.state.apps.maxRate(of: lane.app)))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
                 jobs = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }

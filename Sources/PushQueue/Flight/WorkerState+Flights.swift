@@ -14,8 +14,7 @@ extension WorkerState {
     func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
         if jobs.batch.isEmpty { return .nothingToSend }
         guard phase == .working, worker == lease.id, lease.holds(at: now),
-            case .known(let app) = schedule.limits.apps[jobs.app],
-            case .success(let route) = app.route
+            let app = apps[jobs.app], case .success(let route) = app.route
         else { return .release }
         return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
@@ -30,17 +29,12 @@ extension WorkerState {
             mostAttempts: claim.mostAttempts,
             // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
-            keepsUniqueIDs: outcomes.hasUniqueIDs && keepsUniqueIDs(claim.jobs.app),
+            keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
             using: &random
         )
         // Pushes withheld by a lost lease do not count against the app.
         if !lease.holds(at: now) { settlement.forgetHold() }
         return settlement
-    }
-
-    private func keepsUniqueIDs(_ app: Int32) -> Bool {
-        guard case .known(let app) = schedule.limits.apps[app] else { return false }
-        return app.row.settings.keepUniqueIDs
     }
 
     /// A settlement was written.
@@ -56,8 +50,7 @@ extension WorkerState {
 
     /// The events of a settlement.
     mutating func news(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        let name: String? = if case .known(let app) = schedule.limits.apps[jobs.app] { app.name } else { nil }
-        return tallies.news(of: settlement, from: jobs, by: name, at: now)
+        tallies.news(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
     }
 
     /// Holds the app or ends its hold.

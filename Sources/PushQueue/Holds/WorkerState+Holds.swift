@@ -6,17 +6,18 @@ import CarillonPostgres
 extension WorkerState {
     /// Rows of apps were read. Returns the credentials that no app uses any more.
     mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> Set<Credential> {
-        let news = schedule.read(rows, of: ids)
+        let news = apps.read(rows, of: ids)
         for finding in news.findings { tallies.add(.finding(finding)) }
+        // With another route, the app may be able to send.
+        for app in news.rerouted { holds.release(app) }
+        for id in ids { schedule.freed(id) }
         return news.unused
     }
 
     /// Holds the apps of these lanes that have no route.
     mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
-            guard case .known(let app) = schedule.limits.apps[lane.app], !app.row.isPaused,
-                case .failure(let cause) = app.route
-            else { return nil }
+            guard let app = apps[lane.app], !app.row.isPaused, case .failure(let cause) = app.route else { return nil }
             return hold(lane.app, for: cause, at: now)
         }
     }
@@ -24,9 +25,7 @@ extension WorkerState {
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: nil: it is held already.
     mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
-        guard case .known(let app) = schedule.limits.apps[id],
-            let wait = schedule.hold(id, for: hold, at: now, using: &random)
-        else { return nil }
+        guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
         tallies.add(.hold(app: id, (hold, wait)))
         if hold.isOfCredential, let certificate = app.row.certificateID {
             let status: String? =
@@ -53,7 +52,8 @@ extension WorkerState {
 
     /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
-        guard case .known(let app) = schedule.limits.apps[id], schedule.endHold(of: id) else { return nil }
+        guard let app = apps[id], holds.end(id) else { return nil }
+        schedule.freed(id)
         tallies.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, "ok", error: nil)) }
         return .holdEnded(app: id, name: app.name)

@@ -34,9 +34,9 @@ struct Admission: Sendable {
     /// Outcomes were committed, or the claim turned out smaller than planned.
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
-        let rest = inFlight(of: app) - pushes
-        precondition(rest >= 0, "more pushes released than admitted")
-        byApp[app] = rest == 0 ? nil : rest
+        let kept = inFlight(of: app) - pushes
+        precondition(kept >= 0, "more pushes released than admitted")
+        byApp[app] = kept == 0 ? nil : kept
         inFlight -= pushes
     }
 }

@@ -7,70 +7,47 @@ struct AppLimits: Sendable {
     /// A row with more pushes is split.
     private static let largest = 1000
 
-    var apps: AppDirectory
     var admission: Admission
-    var holds = AppHolds()
     var rates = RateLimits()
-    var expiry = ExpiryWatch()
     var capacities: Capacities
     /// The live workers share the rate of an app.
     var workersAlive = 1
 
-    init(maxInFlight: Int, claimSize: Int, apps: AppDirectory) {
-        self.apps = apps
+    init(maxInFlight: Int, claimSize: Int) {
         capacities = Capacities(claimSize: claimSize)
         admission = Admission(limit: maxInFlight)
     }
 
-    mutating func allowance(of id: Int32, at now: MonotonicInstant) -> LaneBoard.Allowance {
+    func allowance(
+        of id: Int32,
+        _ apps: AppDirectory,
+        _ holds: AppHolds,
+        at now: MonotonicInstant
+    ) -> LaneBoard.Allowance {
         let room = admission.room(for: id)
         guard room > 0 else { return .blocked(until: nil) }
-        switch apps[id] {
-        case .unread: return .blocked(until: nil)
-        case .absent: return .pushes(room: room)
-        case .known(let app):
-            guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
-            if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
-            var most = capacities.room(for: id, inFlight: admission.inFlight(of: id))
-            guard most > 0 else { return .blocked(until: nil) }
-            if let rate = app.row.settings.maxRate {
-                guard rates.mayClaim(id) else { return .blocked(until: nil) }
-                if let end = rates.restEnd(of: id, at: now) { return .blocked(until: end) }
-                most = min(most, RateLimits.turn(of: rate, workers: workersAlive))
-            }
-            if holds.isHeld(id) {
-                guard admission.inFlight(of: id) == 0 else { return .blocked(until: nil) }
-                most = min(most, Self.probe)
-            }
-            return .pushes(room: room, most: most)
+        guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
+        guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
+        if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
+        var most = capacities.room(for: id, inFlight: admission.inFlight(of: id))
+        guard most > 0 else { return .blocked(until: nil) }
+        if let rate = app.row.settings.maxRate {
+            guard rates.mayClaim(id) else { return .blocked(until: nil) }
+            if let end = rates.waitEnd(of: id, at: now) { return .blocked(until: end) }
+            most = min(most, RateLimits.turn(of: rate, workers: workersAlive))
         }
-    }
-
-    /// Whether the lane's rows can be claimed soon.
-    func isClaimable(_ lane: Lane) -> Bool {
-        switch apps[lane.app] {
-        case .unread, .absent: return true
-        case .known(let app):
-            guard case .success = app.route else { return false }
-            return !app.row.isPaused && !holds.isHeld(lane.app)
+        if holds.isHeld(id) {
+            guard admission.inFlight(of: id) == 0 else { return .blocked(until: nil) }
+            most = min(most, Self.probe)
         }
-    }
-
-    /// Whether the app has a `max_rate`.
-    func hasRate(_ id: Int32) -> Bool {
-        if case .known(let app) = apps[id] { app.row.settings.maxRate != nil } else { false }
-    }
-
-    /// How many background pushes a device gets in an hour; nil: there is no limit.
-    func mostPerDevice(of id: Int32) -> Int32? {
-        if case .known(let app) = apps[id] { app.row.settings.maxPerDevice } else { nil }
+        return .pushes(room: room, most: most)
     }
 
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
-    func mostPushes(of id: Int32) -> Int {
+    /// - Parameter rate: The app's `max_rate`.
+    func mostPushes(at rate: Int32?) -> Int {
         let most = min(admission.mostOfOneApp, Self.largest)
-        guard case .known(let app) = apps[id], let rate = app.row.settings.maxRate else { return most }
-        return min(most, RateLimits.mostPushes(of: rate))
+        return rate.map { min(most, RateLimits.mostPushes(of: $0)) } ?? most
     }
 
     mutating func planned(_ pushes: Int, of app: Int32) {

@@ -5,7 +5,7 @@ import CarillonIO
 package final class FlightCeiling: Sendable {
     package struct Allowance: Sendable {
         let ceiling: FlightCeiling
-        let place: Int
+        let member: Int
     }
 
     private struct Member {
@@ -24,28 +24,28 @@ package final class FlightCeiling: Sendable {
         members = Guarded(Array(repeating: Member(), count: workers))
     }
 
-    package func allowance(_ place: Int) -> Allowance { Allowance(ceiling: self, place: place) }
+    package func allowance(_ member: Int) -> Allowance { Allowance(ceiling: self, member: member) }
 
-    fileprivate func reserve(at place: Int, holding pushes: Int, now: MonotonicInstant) -> Int {
+    fileprivate func reserve(of member: Int, holding pushes: Int, now: MonotonicInstant) -> Int {
         self.members.withLock { members in
-            members[place].held = pushes
+            members[member].held = pushes
             let left = limit - members.reduce(0) { $0 + $1.held + $1.reserved }
             let fair = max(1, limit / members.count)
-            if left <= 0, pushes < fair { members[place].waitsUntil = now + .seconds(1) }
+            if left <= 0, pushes < fair { members[member].waitsUntil = now + .seconds(1) }
             let isWanted = members.indices.contains { other in
-                other != place && (members[other].waitsUntil.map { $0 > now } ?? false)
+                other != member && (members[other].waitsUntil.map { $0 > now } ?? false)
             }
             let room = max(0, isWanted ? min(left, fair - pushes) : left)
-            members[place].reserved = room
+            members[member].reserved = room
             return room
         }
     }
 
-    fileprivate func hold(_ pushes: Int, at place: Int) {
+    fileprivate func hold(_ pushes: Int, of member: Int) {
         self.members.withLock { members in
-            if pushes > members[place].held { members[place].waitsUntil = nil }
-            members[place].held = pushes
-            members[place].reserved = 0
+            if pushes > members[member].held { members[member].waitsUntil = nil }
+            members[member].held = pushes
+            members[member].reserved = 0
         }
     }
 }
@@ -53,8 +53,8 @@ package final class FlightCeiling: Sendable {
 extension FlightCeiling.Allowance {
     /// How many more pushes this worker may claim. They stay reserved until it calls `hold`.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
-        ceiling.reserve(at: place, holding: pushes, now: now)
+        ceiling.reserve(of: member, holding: pushes, now: now)
     }
 
-    func hold(_ pushes: Int) { ceiling.hold(pushes, at: place) }
+    func hold(_ pushes: Int) { ceiling.hold(pushes, of: member) }
 }

@@ -5,8 +5,8 @@ package struct Lane: Hashable, Sendable {
         case normal
         case bulk
 
-        /// How many claims a turn has. Bulk always gets a share.
-        var turns: Int {
+        /// How many claims are made before the next urgency is served. Bulk always gets some.
+        var claims: Int {
             switch self {
             case .urgent: 16
             case .normal: 4

@@ -2,8 +2,8 @@ import CarillonIO
 
 /// The lanes that a worker knows, and the one to claim from next.
 ///
-/// Deficit round-robin: lanes of one urgency take turns, each with the same quantum of pushes; the urgencies take turns of
-/// different lengths. A lane without rows leaves the round until a look finds rows in it again.
+/// Deficit round-robin: lanes of one urgency are served one after another, each with the same quantum of pushes; the urgencies
+/// are served likewise, each with its number of claims. A lane without rows leaves its ring until a look finds rows in it again.
 struct LaneBoard: Sendable {
     enum Allowance: Equatable {
         /// Nothing may be claimed before that instant; nil: before the app is freed.
@@ -14,7 +14,7 @@ struct LaneBoard: Sendable {
 
     private struct Entry {
         var floor = LaneBoard.beginning
-        /// Pushes that the lane may claim in this turn.
+        /// Pushes that the lane may claim before the next one is served.
         var deficit = 0
         var isReady = false
         /// Claims without an answer. Those of a deep lane may overlap.
@@ -40,8 +40,8 @@ struct LaneBoard: Sendable {
     private static let beginning = ScanFloor(at: Int64.min, leastRows: 4096)
 
     private var entries: [Lane: Entry] = [:]
-    /// A lane that is ready and not parked is in the round of its depth and urgency.
-    private var turns = Lane.Depth.allCases.map { _ in Turns() }
+    /// A lane that is ready and not parked is in the ring of its depth and urgency.
+    private var rings = Lane.Depth.allCases.map { _ in LaneRings() }
     private var parked = ParkedLanes()
 
     init(quantum: Int) {
@@ -98,8 +98,8 @@ struct LaneBoard: Sendable {
         entry.nextRowPushes = max(1, next ?? 1)
         entry.depth = next != nil || rows == Int(plan.rows) ? .deep : .shallow
         if rows > 0 {
-            let share = Double(pushes) / Double(rows)
-            entry.pushesPerRow = entry.pushesPerRow == 0 ? share : (entry.pushesPerRow + share) / 2
+            let ratio = Double(pushes) / Double(rows)
+            entry.pushesPerRow = entry.pushesPerRow == 0 ? ratio : (entry.pushesPerRow + ratio) / 2
         }
         // The floor may have risen since the claim was planned.
         if let first, first >= entry.floor.place { entry.floor.took(rows, at: first, now) }
@@ -109,7 +109,7 @@ struct LaneBoard: Sendable {
             entry.isReady = false
             entry.deficit = 0
         }
-        // Its round depends on its depth.
+        // Its ring depends on its depth.
         if entry.isReady { join(plan.lane, entry) }
         entries[plan.lane] = entry
     }
@@ -125,7 +125,7 @@ struct LaneBoard: Sendable {
         makeReady(plan.lane, &entry)
         entries[plan.lane] = entry
         guard wasTooLarge, plan.rows == 1 else { return }
-        turns[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
+        rings[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
         parked.park(plan.lane, until: now + Self.parkingTime)
     }
 
@@ -163,74 +163,62 @@ struct LaneBoard: Sendable {
     // MARK: Decisions
 
     /// The next claim; nil: there is none now. Small claims go first, since they end soon.
-    /// - Parameter allowance: Asked for each lane whose turn it is.
-    mutating func next<Limits>(
+    /// - Parameter allowance: Asked for each lane that might be claimed from.
+    mutating func next(
         in slots: ClaimSlots = ClaimSlots(),
         at now: MonotonicInstant,
-        within limits: inout Limits,
-        allowance: (inout Limits, Lane) -> Allowance
+        allowance: (Lane) -> Allowance
     ) -> ClaimPlan? {
         while let lanes = parked.freeDue(at: now) { rejoin(lanes) }
-        return next(of: .shallow, in: slots, at: now, &limits, allowance)
-            ?? next(of: .deep, in: slots, at: now, &limits, allowance)
-    }
-
-    private mutating func next<Limits>(
-        of depth: Lane.Depth,
-        in slots: ClaimSlots,
-        at now: MonotonicInstant,
-        _ limits: inout Limits,
-        _ allowance: (inout Limits, Lane) -> Allowance
-    ) -> ClaimPlan? {
-        guard !turns[depth.rawValue].isEmpty, slots.isOpen(depth) else { return nil }
-        // All three, and again the first, whose turn may have been partly used.
-        for _ in 0...3 {
-            if let plan = next(of: depth, at: now, &limits, allowance) {
-                turns[depth.rawValue].claimed()
-                return plan
+        for depth in Lane.Depth.allCases where !rings[depth.rawValue].isEmpty && slots.isOpen(depth) {
+            // All three urgencies, and again the first, whose claims may have been partly used.
+            for _ in 0...3 {
+                if let plan = planInRing(of: depth, at: now, allowance) {
+                    rings[depth.rawValue].claimed()
+                    return plan
+                }
+                rings[depth.rawValue].pass()
             }
-            turns[depth.rawValue].pass()
         }
         return nil
     }
 
-    /// The next claim of the urgency whose turn it is.
-    private mutating func next<Limits>(
+    /// The next claim of the urgency that is served.
+    private mutating func planInRing(
         of depth: Lane.Depth,
         at now: MonotonicInstant,
-        _ limits: inout Limits,
-        _ allowance: (inout Limits, Lane) -> Allowance
+        _ allowance: (Lane) -> Allowance
     ) -> ClaimPlan? {
-        let urgency = turns[depth.rawValue].urgency
-        // A lane in debt passes its turn. If it is alone, a few rounds pay the debt.
-        for _ in 0..<turns[depth.rawValue][urgency].count * 4 {
-            guard let lane = turns[depth.rawValue][urgency].first else { return nil }
+        let urgency = rings[depth.rawValue].urgency
+        // A lane in debt is passed over. If it is alone, it pays the debt in a few passes.
+        for _ in 0..<rings[depth.rawValue][urgency].count * 4 {
+            guard let lane = rings[depth.rawValue][urgency].first else { return nil }
             guard var entry = entries[lane], entry.isReady, entry.depth == depth else {
-                turns[depth.rawValue][urgency].removeFirst()
+                rings[depth.rawValue][urgency].removeFirst()
                 continue
             }
-            let allowance = allowance(&limits, lane)
+            let allowance = allowance(lane)
             if case .blocked(let until) = allowance {
-                turns[depth.rawValue][urgency].removeFirst()
+                rings[depth.rawValue][urgency].removeFirst()
                 parked.park(lane, until: until)
                 continue
             }
             if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
-                if isTurnOver(entry) { turns[depth.rawValue][urgency].rotate() }
+                if isQuantumSpent(entry) { rings[depth.rawValue][urgency].rotate() }
                 // The answer says whether there are more rows.
                 if depth == .shallow { entry.isReady = false }
                 entries[lane] = entry
                 return plan
             }
             entries[lane] = entry
-            turns[depth.rawValue][urgency].rotate()
+            rings[depth.rawValue][urgency].rotate()
         }
         return nil
     }
 
-    /// A turn is over when less than half of the quantum is left. A row larger than the quantum leaves a debt, which the next
-    /// turns pay.
-    private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < quantum }
+    /// A quantum is spent when less than half of it is left. A row larger than the quantum leaves a debt, which is taken from the
+    /// next ones.
+    private func isQuantumSpent(_ entry: Entry) -> Bool { entry.deficit * 2 < quantum }
 
     private func plan(
         _ lane: Lane,
@@ -239,8 +227,8 @@ struct LaneBoard: Sendable {
         allowance: Allowance
     ) -> ClaimPlan? {
         guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else { return nil }
-        if isTurnOver(entry) { entry.deficit += quantum }
-        guard !isTurnOver(entry) else { return nil }
+        if isQuantumSpent(entry) { entry.deficit += quantum }
+        guard !isQuantumSpent(entry) else { return nil }
         // The number of rows in a shallow lane is unknown, so its claim takes little room.
         let size = entry.depth == .deep ? quantum : max(1, quantum / Self.caution)
         let wanted = max(entry.nextRowPushes, min(size, entry.deficit, most))
@@ -270,6 +258,6 @@ struct LaneBoard: Sendable {
     }
 
     private mutating func join(_ lane: Lane, _ entry: Entry) {
-        turns[entry.depth.rawValue][lane.urgency].append(lane)
+        rings[entry.depth.rawValue][lane.urgency].append(lane)
     }
 }

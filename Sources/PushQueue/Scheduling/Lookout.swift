@@ -51,7 +51,7 @@ final class Lookout {
         on connection: PostgresConnection
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
-            let parameters: Parameters = .look(above: core.state.schedule.floors, over: core.state.schedule.pausedRuns)
+            let parameters: Parameters = .look(above: core.state.schedule.floors, over: core.state.apps.pausedRuns)
             let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
                 let last = rows.count - 1
                 let lanes = try (0..<last).map { row in
@@ -59,7 +59,7 @@ final class Lookout {
                 }
                 return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
             }
-            let unread = core.event { $0.schedule.found(lanes) }
+            let unread = core.event { $0.apps.found(lanes) }
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
             let events = core.event { $0.understood(lanes, at: readAt) }

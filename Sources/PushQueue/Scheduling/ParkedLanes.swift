@@ -1,30 +1,30 @@
 import CarillonIO
 
 /// Lanes with rows that may not be claimed now: their app is paused, held or at its rate, or there is no room or memory for
-/// a row. They are in no round, so ten thousand of them cost nothing.
+/// a row. They are in no ring, so ten thousand of them cost nothing.
 struct ParkedLanes: Sendable {
-    private struct Place {
+    private struct ParkedApp {
         var lanes: [Lane] = []
         var alarm: TimerToken?
     }
 
-    private var apps: [Int32: Place] = [:]
+    private var apps: [Int32: ParkedApp] = [:]
     private var alarms = TimerHeap<Int32>()
 
     /// - Parameter instant: nil: until the app is freed.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
-        var place = apps[lane.app] ?? Place()
-        if !place.lanes.contains(lane) { place.lanes.append(lane) }
-        if let alarm = place.alarm { alarms.remove(alarm) }
-        place.alarm = instant.map { alarms.insert(at: $0, lane.app) }
-        apps[lane.app] = place
+        var parked = apps[lane.app] ?? ParkedApp()
+        if !parked.lanes.contains(lane) { parked.lanes.append(lane) }
+        if let alarm = parked.alarm { alarms.remove(alarm) }
+        parked.alarm = instant.map { alarms.insert(at: $0, lane.app) }
+        apps[lane.app] = parked
     }
 
     /// Returns the lanes of the app.
     mutating func free(_ app: Int32) -> [Lane] {
-        guard let place = apps.removeValue(forKey: app) else { return [] }
-        if let alarm = place.alarm { alarms.remove(alarm) }
-        return place.lanes
+        guard let parked = apps.removeValue(forKey: app) else { return [] }
+        if let alarm = parked.alarm { alarms.remove(alarm) }
+        return parked.lanes
     }
 
     /// Returns the lanes of one app whose time has come; nil: there is none.

@@ -15,16 +15,16 @@ struct PollingPace: Sendable {
 
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         current = Self.shortest
-        return max(isBusy ? Self.busy : Self.shortest, pause(after: cost))
+        return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost))
     }
 
     mutating func foundNothing(after cost: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let wait = current * Double.random(in: 0.5...1, using: &generator)
         current = min(current * 2, Self.longest)
-        return max(wait, pause(after: cost))
+        return max(wait, leastWait(after: cost))
     }
 
-    private mutating func pause(after cost: Duration) -> Duration {
+    private mutating func leastWait(after cost: Duration) -> Duration {
         if costs.count == Self.memory { costs.removeFirst() }
         costs.append(cost)
         return min((costs.min() ?? cost) * Self.costFactor, .seconds(3))

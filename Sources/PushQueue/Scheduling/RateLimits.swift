@@ -16,16 +16,17 @@ struct RateLimits: Sendable {
     /// Claims of an app that may wait for their turn.
     private static let mostWaiting = 2
     /// The seconds in which each worker has one turn.
-    private static let round = 0.2
+    private static let period = 0.2
     /// The seconds of one turn.
     private static let turn = 0.02...0.1
 
     private var waiting: [Int32: Int] = [:]
-    private var rests: [Int32: MonotonicInstant] = [:]
+    /// When the next turns of apps may begin, if not now.
+    private var waits: [Int32: MonotonicInstant] = [:]
 
     /// The pushes of one turn.
     static func turn(of rate: Int32, workers: Int) -> Int {
-        let seconds = min(max(Self.round / Double(max(1, workers)), Self.turn.lowerBound), Self.turn.upperBound)
+        let seconds = min(max(Self.period / Double(max(1, workers)), Self.turn.lowerBound), Self.turn.upperBound)
         return max(1, Int(Double(rate) * seconds))
     }
 
@@ -35,8 +36,8 @@ struct RateLimits: Sendable {
     func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.mostWaiting }
 
     /// When there may be a turn again; nil: now.
-    func restEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
-        guard let end = rests[app], now < end else { return nil }
+    func waitEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
+        guard let end = waits[app], now < end else { return nil }
         return end
     }
 
@@ -50,5 +51,5 @@ struct RateLimits: Sendable {
     }
 
     /// There is no turn soon.
-    mutating func rest(_ app: Int32, until end: MonotonicInstant) { rests[app] = end }
+    mutating func wait(_ app: Int32, until end: MonotonicInstant) { waits[app] = end }
 }

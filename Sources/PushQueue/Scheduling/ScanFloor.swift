@@ -10,7 +10,7 @@ struct ScanFloor<Place: Comparable & Sendable>: Sendable {
     /// A row that is committed within this time of drawing its id is found without a sweep.
     static var leastAge: Duration { .milliseconds(250) }
     /// How often a scan begins at the floor.
-    static var leastPause: Duration { .milliseconds(100) }
+    static var leastInterval: Duration { .milliseconds(100) }
 
     private let beginning: Place
     /// The floor rises after this many rows: walking over fewer costs nothing.
@@ -31,7 +31,7 @@ struct ScanFloor<Place: Comparable & Sendable>: Sendable {
     var isLow: Bool { place == beginning }
 
     mutating func start(at now: MonotonicInstant) -> Place {
-        if let beganAt, now - beganAt < Self.leastPause { return max(place, tip) }
+        if let beganAt, now - beganAt < Self.leastInterval { return max(place, tip) }
         beganAt = now
         return place
     }

@@ -1,25 +1,22 @@
 import ApplePush
 import CarillonIO
 
-/// Whose turn it is: the lanes with rows, the limits of their apps, the claims under way, and when to look again.
+/// Which lane is claimed next: the lanes with rows, the limits of their apps, and the claims under way.
 struct Schedule: Sendable {
     private let options: WorkerOptions
     private var board: LaneBoard
-    private(set) var limits: AppLimits
+    private var limits: AppLimits
     private(set) var slots = ClaimSlots()
     private var due = DueFloor()
-    private var polling = PollingPace()
-    /// Looks skip these apps.
-    private(set) var pausedRuns: [AppRun] = []
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
     private var flights: Set<ClaimKey> = []
 
-    init(_ options: WorkerOptions, apps: AppDirectory) {
+    init(_ options: WorkerOptions) {
         self.options = options
         board = LaneBoard(quantum: options.claimSize)
-        limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize, apps: apps)
+        limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
     }
 
     var inFlight: Int { limits.admission.inFlight }
@@ -33,12 +30,15 @@ struct Schedule: Sendable {
     // MARK: Claims
 
     /// - Parameter room: How many more pushes the workers of this process may have in flight together.
-    mutating func nextClaim(at now: MonotonicInstant, within room: Int) -> ClaimPlan? {
+    mutating func nextClaim(
+        at now: MonotonicInstant,
+        within room: Int,
+        of apps: AppDirectory,
+        _ holds: AppHolds
+    ) -> ClaimPlan? {
         limits.admission.leftByOthers = room
         guard limits.admission.hasRoom else { return nil }
-        let plan = board.next(in: slots, at: now, within: &limits) { limits, lane in
-            limits.allowance(of: lane.app, at: now)
-        }
+        let plan = board.next(in: slots, at: now) { limits.allowance(of: $0.app, apps, holds, at: now) }
         guard let plan else { return nil }
         limits.planned(Int(plan.pushes), of: plan.lane.app)
         slots.take(plan.depth)
@@ -54,9 +54,15 @@ struct Schedule: Sendable {
     }
 
     /// Returns the row that has to be split, if any.
-    mutating func claimAnswered(_ answer: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
+    mutating func claimAnswered(
+        _ answer: ClaimRows,
+        to plan: ClaimPlan,
+        of apps: AppDirectory,
+        at now: MonotonicInstant
+    ) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
-        let large = answer.next.flatMap { $0.pushes > limits.mostPushes(of: plan.lane.app) ? $0.id : nil }
+        let most = limits.mostPushes(at: apps.maxRate(of: plan.lane.app))
+        let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
         board.claimed(
             plan,
@@ -85,11 +91,12 @@ struct Schedule: Sendable {
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) {
-        limits.rates.rest(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
+        limits.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
     }
 
     /// How many tokens each job of a split row has.
-    func jobSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
+    /// - Parameter rate: The app's `max_rate`.
+    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, limits.mostPushes(at: rate)) }
 
     /// A row of the lane was split into rows of the same lane.
     mutating func split(in lane: Lane, at now: MonotonicInstant) { board.found([lane], at: now) }
@@ -114,7 +121,7 @@ struct Schedule: Sendable {
         if let lowest = settlement.lowestGoingBack(of: claim.jobs) {
             board.returned(to: claim.lane, lowest: lowest, at: now)
         }
-        if let rest = settlement.rest(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + rest) }
+        if let wait = settlement.longestWait(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + wait) }
         if settlement.pending > 0 {
             claim.progress = .partSettled(outcomes)
             limits.admission.release(claim.pushes - settlement.pending, of: claim.jobs.app)
@@ -137,48 +144,13 @@ struct Schedule: Sendable {
 
     // MARK: Apps
 
-    /// Rows of apps were read. Returns what has changed.
-    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> AppDirectory.News {
-        let news = limits.apps.read(rows, of: ids)
-        // With another route, the app may be able to send.
-        for app in news.rerouted { limits.holds.release(app) }
-        for id in ids { board.freed(id) }
-        return news
-    }
-
-    /// All changes up to this fingerprint were read.
-    mutating func read(upTo fingerprint: [Int64]) { limits.apps.fingerprint = fingerprint }
-
-    mutating func paused(_ runs: [AppRun]) { pausedRuns = runs }
+    /// Jobs of the app may be claimable again.
+    mutating func freed(_ app: Int32) { board.freed(app) }
 
     mutating func learned(capacity: Int?, of app: Int32) { limits.capacities.learned(capacity, of: app) }
 
     /// The live workers share the rate of an app.
     mutating func counted(workers: Int) { limits.workersAlive = max(1, workers) }
-
-    /// True: look for certificates that expire.
-    mutating func mustLookForExpiry(at now: MonotonicInstant) -> Bool { limits.expiry.isDue(at: now) }
-
-    mutating func mustWarn(of certificate: Int32, days: Int64) -> Bool {
-        limits.expiry.mustWarn(of: certificate, days: days)
-    }
-
-    /// - Returns: How long the app is held; nil: it was held already.
-    mutating func hold(
-        _ app: Int32,
-        for hold: Hold,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration? {
-        limits.holds.hold(app, for: hold, at: now, using: &generator)
-    }
-
-    /// The app can send. True: it was held.
-    mutating func endHold(of app: Int32) -> Bool {
-        guard limits.holds.end(app) else { return false }
-        board.freed(app)
-        return true
-    }
 
     // MARK: Looks
 
@@ -201,32 +173,14 @@ struct Schedule: Sendable {
         for rows in promotion.promotions { board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
     }
 
-    /// Rows were found in these lanes. Returns the apps whose rows have to be read first.
-    mutating func found(_ lanes: [Lane]) -> Set<Int32> {
-        limits.apps.forgetAbsent()
-        return Set(lanes.map(\.app)).filter { limits.apps.isUnread($0) }
-    }
-
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) {
         board.found(lanes, at: now)
         board.forgetIdle(at: now)
     }
 
-    func hasClaimable(_ lanes: [Lane]) -> Bool { lanes.contains { limits.isClaimable($0) } }
-
     /// All jobs that went back were due at that time.
     func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
-
-    /// Returns the wait before the next look.
-    mutating func foundWork(after cost: Duration) -> Duration {
-        polling.foundWork(after: cost, isBusy: inFlight > 0)
-    }
-
-    /// Returns the wait before the next look.
-    mutating func foundNothing(after cost: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
-        polling.foundNothing(after: cost, using: &generator)
-    }
 
     // MARK: Below the floors
 

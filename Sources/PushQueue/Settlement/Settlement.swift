@@ -127,9 +127,9 @@ package struct Settlement: Sendable {
     }
 
     /// The longest wait of pushes that go back without using up an attempt.
-    func rest(of claim: ClaimedJobs) -> Duration? {
-        let rests = goingBack.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
-        return rests.max().map { .milliseconds($0) }
+    func longestWait(of claim: ClaimedJobs) -> Duration? {
+        let waits = goingBack.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
+        return waits.max().map { .milliseconds($0) }
     }
 
     // MARK: One job

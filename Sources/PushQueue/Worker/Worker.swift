@@ -179,7 +179,7 @@ package actor Worker {
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            holds: core.state.schedule.limits.holds.all.map {
+            holds: core.state.holds.all.map {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.hold)
             }
         )

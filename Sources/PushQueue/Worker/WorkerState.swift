@@ -25,10 +25,14 @@ struct WorkerState: Sendable {
     private(set) var phase = Phase.working
     var lease: LeaseState
     var schedule: Schedule
+    var apps: AppDirectory
+    var holds = AppHolds()
+    var expiry = ExpiryWatch()
     var maintenance: MaintenanceState
     var tallies = Tallies()
     var reconnection = ReconnectionPace()
     var lockedApps = LockedApps()
+    private var polling = PollingPace()
     private var paces: [Routine: RetryPace] = [:]
     var random: SeededGenerator
 
@@ -36,7 +40,8 @@ struct WorkerState: Sendable {
     init(_ options: WorkerOptions, seed: UInt64, apps: AppDirectory = AppDirectory()) {
         self.options = options
         lease = LeaseState(duration: options.lease)
-        schedule = Schedule(options, apps: apps)
+        schedule = Schedule(options)
+        self.apps = apps
         maintenance = MaintenanceState(options)
         random = SeededGenerator(seed: seed)
     }
@@ -150,15 +155,22 @@ struct WorkerState: Sendable {
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
-        if look.promoted > 0 || !schedule.isIdle || schedule.hasClaimable(lanes) {
-            return schedule.foundWork(after: cost)
+        if look.promoted > 0 || !schedule.isIdle || lanes.contains(where: { isClaimable($0.app) }) {
+            return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0)
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
             phase == .working
         {
             phase = .drained
         }
-        return schedule.foundNothing(after: cost, using: &random)
+        return polling.foundNothing(after: cost, using: &random)
+    }
+
+    /// Whether rows of the app can be claimed soon.
+    private func isClaimable(_ id: Int32) -> Bool {
+        guard let app = apps[id] else { return true }
+        guard case .success = app.route else { return false }
+        return !app.row.isPaused && !holds.isHeld(id)
     }
 
     // MARK: Claims
@@ -166,7 +178,7 @@ struct WorkerState: Sendable {
     /// - Parameter room: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
-        return schedule.nextClaim(at: now, within: room)
+        return schedule.nextClaim(at: now, within: room, of: apps, holds)
     }
 
     /// No turn of the app begins soon.

@@ -23,7 +23,7 @@ import Testing
             state.reconnection.connected(at: now)
             state.lease.registered(as: 7, askedAt: now)
             let lane = Lane(app: app, number: 1)
-            _ = state.schedule.found([lane])
+            _ = state.apps.found([lane])
             _ = state.understood([lane], at: now)
             let next = state.nextClaim(at: now)
             let plan = try #require(next)

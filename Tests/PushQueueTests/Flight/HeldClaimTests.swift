@@ -32,7 +32,7 @@ import Testing
         answer.jobs = jobs
         answer.rows = jobs.count
         answer.first = jobs.lowest
-        _ = state.schedule.claimAnswered(answer, to: plan, at: now)
+        _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
         return HeldClaim(jobs, claimedAs: 1, answeredAt: now)
     }
 

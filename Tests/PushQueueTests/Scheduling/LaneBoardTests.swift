@@ -24,7 +24,7 @@ import Testing
         counting asked: inout Int,
         _ allowance: (Lane) -> LaneBoard.Allowance
     ) -> ClaimPlan? {
-        board.next(at: now ?? start, within: &asked) { asked, lane in
+        board.next(at: now ?? start) { lane in
             asked += 1
             return allowance(lane)
         }
@@ -32,15 +32,15 @@ import Testing
 
     private func lane(_ app: Int32, _ number: Int16 = 1) -> Lane { Lane(app: app, number: number) }
 
-    /// Claims from lanes that never run dry, and counts whose turn it was.
-    private func turns(_ board: inout LaneBoard, _ count: Int) -> [Lane: Int] {
-        var turns: [Lane: Int] = [:]
+    /// Claims from lanes that never run dry, and counts the pushes of each.
+    private func claims(_ board: inout LaneBoard, _ count: Int) -> [Lane: Int] {
+        var shares: [Lane: Int] = [:]
         for _ in 0..<count {
             guard let plan = next(&board) else { break }
-            turns[plan.lane, default: 0] += Int(plan.pushes)
+            shares[plan.lane, default: 0] += Int(plan.pushes)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: 1, next: nil, at: start)
         }
-        return turns
+        return shares
     }
 
     @Test func `a lane without rows is not claimed from`() {
@@ -95,13 +95,13 @@ import Testing
         }
     }
 
-    @Test func `apps take turns of the same length`() {
+    @Test func `apps get equal shares`() {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(2), lane(3)], at: start)
-        let turns = self.turns(&board, 300)
-        let least = turns.values.min() ?? 0
-        let most = turns.values.max() ?? 0
-        #expect(turns.count == 3)
+        let shares = claims(&board, 300)
+        let least = shares.values.min() ?? 0
+        let most = shares.values.max() ?? 0
+        #expect(shares.count == 3)
         #expect(most - least <= 200)
     }
 
@@ -112,9 +112,9 @@ import Testing
         #expect(first?.lane.urgency == .urgent)
         var busy = LaneBoard(quantum: 100)
         busy.found([lane(1, 0), lane(1, 1), lane(1, 2)], at: start)
-        let turns = self.turns(&busy, 2100)
-        let bulk = turns[lane(1, 2)] ?? 0
-        let urgent = turns[lane(1, 0)] ?? 0
+        let shares = claims(&busy, 2100)
+        let bulk = shares[lane(1, 2)] ?? 0
+        let urgent = shares[lane(1, 0)] ?? 0
         #expect(bulk >= 9000)
         #expect(urgent > 10 * bulk)
     }
@@ -202,7 +202,7 @@ import Testing
         #expect(usual.floor == id - Int64(usual.rows), "most claims begin at the rows that were claimed last")
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
         #expect(board.risenFloors.map(\.id) == [floor.id])
-        now = now + ScanFloor<Int64>.leastPause
+        now = now + ScanFloor<Int64>.leastInterval
         let rarePlan = next(&board, at: now)
         let rare = try #require(rarePlan)
         #expect(rare.floor == floor.id, "now and then, a claim sees what was committed late")

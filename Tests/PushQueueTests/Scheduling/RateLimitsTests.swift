@@ -17,12 +17,12 @@ import Testing
         #expect(limits.mayClaim(1))
     }
 
-    @Test func `without a turn the app rests`() {
+    @Test func `without a turn the app waits`() {
         var limits = RateLimits()
-        limits.rest(1, until: now + .seconds(1))
-        #expect(limits.restEnd(of: 1, at: now) == now + .seconds(1))
-        #expect(limits.restEnd(of: 1, at: now + .seconds(1)) == nil)
-        #expect(limits.restEnd(of: 2, at: now) == nil)
+        limits.wait(1, until: now + .seconds(1))
+        #expect(limits.waitEnd(of: 1, at: now) == now + .seconds(1))
+        #expect(limits.waitEnd(of: 1, at: now + .seconds(1)) == nil)
+        #expect(limits.waitEnd(of: 2, at: now) == nil)
     }
 
     @Test(arguments: [1, 7, 1000, 2_000_000_000] as [Int32], [1, 3, 100])

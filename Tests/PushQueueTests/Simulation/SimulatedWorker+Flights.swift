@@ -53,7 +53,7 @@ extension SimulatedWorker {
         case .split(let message):
             guard let link else { return tell(.wasSplit(jobs: nil), to: way) }
             let lane = way.flight.plan.lane
-            let size = state.schedule.jobSize(of: lane.app)
+            let size = state.schedule.jobSize(at: state.apps.maxRate(of: lane.app))
             ask(link, way, or: { _ in .wasSplit(jobs: nil) }) {
                 .wasSplit(jobs: $0.split(message, in: lane, size: size))
             }

@@ -292,7 +292,7 @@ final class SimulatedWorker {
                         self.state.schedule.promoted(promotion, from: start, at: self.now)
                         look.promoted = promotion.rows
                     }
-                    _ = self.state.schedule.found(lanes)
+                    _ = self.state.apps.found(lanes)
                     _ = self.state.understood(lanes, at: self.now)
                     // More rarely than it would: looks that find nothing tell nothing.
                     again(self.state.lookEnded(look, lanes, at: self.now) * 3)

@@ -26,7 +26,7 @@ import Testing
     /// Such a worker that has found rows in these lanes.
     func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
         var state = try begin(change)
-        _ = state.schedule.found(lanes)
+        _ = state.apps.found(lanes)
         _ = state.understood(lanes, at: now)
         return state
     }
@@ -52,7 +52,7 @@ import Testing
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
         let answer = self.answer(to: plan, rows: rows)
-        _ = state.schedule.claimAnswered(answer, to: plan, at: now)
+        _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
         return HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
     }
 
@@ -165,7 +165,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let event = end(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
         #expect(event == nil)
-        #expect(state.schedule.limits.holds.all.isEmpty)
+        #expect(state.holds.all.isEmpty)
     }
 
     @Test func `without a connection nothing is claimed or tried again`() throws {
@@ -205,7 +205,7 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         _ = end(flight, Outcome(.safe), in: &state, at: now)
-        #expect(state.schedule.limits.holds.isHeld(1))
+        #expect(state.holds.isHeld(1))
         let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
         _ = state.understood([first], at: later)
@@ -217,21 +217,21 @@ import Testing
         _ = state.tallies.takeNotes()
         _ = end(probe, .delivered, in: &state, at: later)
         #expect(state.tallies.takeNotes().statuses == ["ok"])
-        #expect(!state.schedule.limits.holds.isHeld(1))
+        #expect(!state.holds.isHeld(1))
     }
 
     @Test func `pushes whose outcome is unknown end no hold`() throws {
         var state = try begin(with: [first])
         _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
         _ = end(try claim(&state, at: now + .seconds(2)), Outcome(.unknown), in: &state, at: now + .seconds(2))
-        #expect(state.schedule.limits.holds.isHeld(1))
+        #expect(state.holds.isHeld(1))
     }
 
     @Test func `an app without a route is logged once, and not claimed from`() throws {
         var state = try begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
         _ = state.read([broken], of: [1])
-        _ = state.schedule.found([first])
+        _ = state.apps.found([first])
         let events = [state.understood([first], at: now), state.understood([first], at: now)]
         #expect(events.map(\.count) == [1, 0])
         let plans = self.plans(&state, at: now)
@@ -246,10 +246,10 @@ import Testing
         let first = try #require(firstPlan)
         // A tenth of a second at 40 a second.
         #expect(first.pushes == 4)
-        _ = state.schedule.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, at: now)
+        _ = state.schedule.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, of: state.apps, at: now)
         let secondPlan = state.nextClaim(at: now)
         let second = try #require(secondPlan)
-        _ = state.schedule.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
+        _ = state.schedule.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, of: state.apps, at: now)
         let third = state.nextClaim(at: now)
         #expect(third == nil)
         state.schedule.stoppedWaiting(self.second.app)
@@ -262,9 +262,9 @@ import Testing
         _ = state.understood([second], at: now)
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
-        let large = state.schedule.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
+        let large = state.schedule.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, of: state.apps, at: now)
         #expect(large != nil)
-        #expect(state.schedule.jobSize(of: second.app) == 4)
+        #expect(state.schedule.jobSize(at: state.apps.maxRate(of: second.app)) == 4)
     }
 
     // MARK: Ceilings
@@ -274,7 +274,7 @@ import Testing
         var flights: [HeldClaim] = []
         while let plan = state.nextClaim(at: now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
-            _ = state.schedule.claimAnswered(answer, to: plan, at: now)
+            _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
             flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
         }
         #expect((270...360).contains(state.schedule.inFlight))
@@ -312,11 +312,16 @@ import Testing
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
-        let large = state.schedule.claimAnswered(answer(to: plan, more: 361), to: plan, at: now)
+        let large = state.schedule.claimAnswered(answer(to: plan, more: 361), to: plan, of: state.apps, at: now)
         #expect(large == 1000)
         let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.schedule.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
+        let fitting = state.schedule.claimAnswered(
+            answer(to: next, more: 360, claim: 2),
+            to: next,
+            of: state.apps,
+            at: now
+        )
         #expect(fitting == nil)
     }
 

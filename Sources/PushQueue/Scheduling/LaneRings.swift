@@ -1,7 +1,7 @@
-/// The rounds of the lanes of one depth, one for each urgency, and the urgency whose turn it is.
-struct Turns: Sendable {
-    /// Lanes in the order of their turns, each at most once.
-    struct Round: Sendable {
+/// The lanes of one depth: a ring for each urgency, and the urgency that is served.
+struct LaneRings: Sendable {
+    /// Lanes in the order in which they are served, each at most once.
+    struct Ring: Sendable {
         private var lanes: [Lane] = []
         private var start = 0
         private var members: Set<Lane> = []
@@ -10,7 +10,7 @@ struct Turns: Sendable {
         var count: Int { lanes.count - start }
         var first: Lane? { isEmpty ? nil : lanes[start] }
 
-        /// Puts the lane at the end, unless it is in the round already.
+        /// Puts the lane at the end, unless it is in the ring already.
         mutating func append(_ lane: Lane) {
             if members.insert(lane).inserted { lanes.append(lane) }
         }
@@ -23,8 +23,8 @@ struct Turns: Sendable {
         }
 
         mutating func remove(_ lane: Lane) {
-            guard members.remove(lane) != nil, let place = lanes[start...].firstIndex(of: lane) else { return }
-            lanes.remove(at: place)
+            guard members.remove(lane) != nil, let index = lanes[start...].firstIndex(of: lane) else { return }
+            lanes.remove(at: index)
         }
 
         /// Puts the first lane at the end.
@@ -42,27 +42,27 @@ struct Turns: Sendable {
         }
     }
 
-    private var rounds = (Round(), Round(), Round())
+    private var rings = (Ring(), Ring(), Ring())
     private(set) var urgency = Lane.Urgency.urgent
-    private var claimsLeft = Lane.Urgency.urgent.turns
+    private var claimsLeft = Lane.Urgency.urgent.claims
 
     private(set) var isEmpty = true
 
-    subscript(urgency: Lane.Urgency) -> Round {
+    subscript(urgency: Lane.Urgency) -> Ring {
         // `_read` with a switch crashes the optimizer of Swift 6.3.1.
         get {
             switch urgency {
-            case .urgent: rounds.0
-            case .normal: rounds.1
-            case .bulk: rounds.2
+            case .urgent: rings.0
+            case .normal: rings.1
+            case .bulk: rings.2
             }
         }
         _modify {
-            defer { isEmpty = rounds.0.isEmpty && rounds.1.isEmpty && rounds.2.isEmpty }
+            defer { isEmpty = rings.0.isEmpty && rings.1.isEmpty && rings.2.isEmpty }
             switch urgency {
-            case .urgent: yield &rounds.0
-            case .normal: yield &rounds.1
-            case .bulk: yield &rounds.2
+            case .urgent: yield &rings.0
+            case .normal: yield &rings.1
+            case .bulk: yield &rings.2
             }
         }
     }
@@ -73,9 +73,9 @@ struct Turns: Sendable {
         if claimsLeft == 0 { pass() }
     }
 
-    /// Begins the turn of the next urgency.
+    /// Serves the next urgency.
     mutating func pass() {
         urgency = urgency.next
-        claimsLeft = urgency.turns
+        claimsLeft = urgency.claims
     }
 }
