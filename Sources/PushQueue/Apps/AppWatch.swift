@@ -4,21 +4,14 @@ import CarillonPostgres
 
 /// Reads the rows of apps and of their credentials, and writes what the worker has learned about them.
 final class AppWatch {
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private let database: WorkerDatabase
-    private let backend: any Backend
-    /// Rung when there may be something to write.
-    private let notesBell: Bell
     /// The credentials for deliveries: a signing key uses the provider tokens that the fleet shares.
     private var suppliedCredentials: [Credential: Credential] = [:]
 
-    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ backend: any Backend, notesBell: Bell) {
-        self.core = core
-        self.ledger = ledger
+    init(_ context: WorkerContext, _ database: WorkerDatabase) {
+        self.context = context
         self.database = database
-        self.backend = backend
-        self.notesBell = notesBell
     }
 
     // MARK: Rows
@@ -26,18 +19,18 @@ final class AppWatch {
     /// Notices changes of these rows within a second.
     func keepApps() async {
         var wait = Duration.milliseconds(500)
-        while await core.sleep(for: wait) {
+        while await context.sleep(for: wait) {
             wait = .milliseconds(500)
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 let isNews = try await readNews(on: connection)
-                if core.event({ $0.expiry.isDue(at: .now) }) || isNews {
+                if context.event({ $0.expiry.isDue(at: .now) }) || isNews {
                     try await lookForExpiry(on: connection)
                 }
-                core.event { $0.succeeded(in: .apps) }
+                context.event { $0.succeeded(in: .apps) }
             } catch {
                 database.failed(error, on: connection)
-                wait = max(wait, core.event { $0.failed(in: .apps) })
+                wait = max(wait, context.event { $0.failed(in: .apps) })
             }
         }
     }
@@ -50,7 +43,7 @@ final class AppWatch {
                 try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
             ]
         }
-        guard core.state.apps.fingerprint != fingerprint else { return false }
+        guard context.state.apps.fingerprint != fingerprint else { return false }
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
@@ -59,25 +52,25 @@ final class AppWatch {
                 AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
             }
         }
-        core.event { $0.apps.pausedRuns = runs }
-        try await read(Array(Set(core.state.apps.ids).union(unjudged)), on: connection)
+        context.event { $0.apps.pausedRuns = runs }
+        try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        core.event { $0.apps.fingerprint = fingerprint }
-        core.dispatchBell.ring()
+        context.event { $0.apps.fingerprint = fingerprint }
+        context.dispatchBell.ring()
         return true
     }
 
     func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         guard !ids.isEmpty else { return }
-        let parameters = core.state.apps.parameters(for: ids)
+        let parameters = context.state.apps.parameters(for: ids)
         let rows: [AppWithSecret] = try await database.ask(connection, AppWithSecret.statement, parameters) {
             try $0.records()
         }
-        let unused = core.event { $0.read(rows, of: ids) }
-        ledger.count { counters in
+        let unused = context.event { $0.read(rows, of: ids) }
+        context.count { counters in
             for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }
-        notesBell.ring()
+        context.notesBell.ring()
         for credential in unused { await outdate(credential) }
     }
 
@@ -90,8 +83,8 @@ final class AppWatch {
             }
         }
         for certificate in expiring
-        where core.event({ $0.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
-            ledger.log(.credentialExpires(name: certificate.name, days: certificate.days))
+        where context.event({ $0.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
+            context.log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
 
@@ -112,13 +105,13 @@ final class AppWatch {
     /// A flight that sent with this credential has ended. If the credential was replaced before the pushes reached the
     /// backend, they brought it back into use.
     func flightEnded(using credential: Credential, of app: Int32) async {
-        if !core.state.apps.isInUse(credential, by: app) { await outdate(credential) }
+        if !context.state.apps.isInUse(credential, by: app) { await outdate(credential) }
     }
 
     /// Its connections end with the last push in flight on them.
     private func outdate(_ credential: Credential) async {
         suppliedCredentials[credential] = nil
-        await backend.outdate(credential: credential)
+        await context.backend.outdate(credential: credential)
     }
 
     /// The token that all workers use now. If a new one is due, each worker mints one with the database's time; the first that
@@ -126,7 +119,7 @@ final class AppWatch {
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
-            guard let row = core.state.apps.row(holding: key.digest) else {
+            guard let row = context.state.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
             guard let connection = database.current else {
@@ -148,7 +141,7 @@ final class AppWatch {
                     minted = key.mint(at: now)
                     continue
                 }
-                if token == minted { ledger.log(.tokenMinted("\(key)")) }
+                if token == minted { context.log(.tokenMinted("\(key)")) }
                 return token
             } catch {
                 database.failed(error, on: connection)
@@ -162,14 +155,14 @@ final class AppWatch {
 
     /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
     func keepNotes() async {
-        for await _ in notesBell.rings where core.state.tallies.hasNotes {
+        for await _ in context.notesBell.rings where context.state.tallies.hasNotes {
             guard await database.connection() != nil else { return }
             await database.withOwnConnection(for: .notes, writeNotes)
-            if !core.state.tallies.hasNotes {
-                core.event { $0.succeeded(in: .notes) }
+            if !context.state.tallies.hasNotes {
+                context.event { $0.succeeded(in: .notes) }
             } else {
-                guard await core.sleep(for: core.event { $0.failed(in: .notes) }) else { return }
-                notesBell.ring()
+                guard await context.sleep(for: context.event { $0.failed(in: .notes) }) else { return }
+                context.notesBell.ring()
             }
         }
     }
@@ -177,11 +170,11 @@ final class AppWatch {
     /// Writes each note by itself, so that a locked row delays only its own.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
         var failure: PostgresError?
-        for note in core.event({ $0.tallies.takeNotes() }) {
+        for note in context.event({ $0.tallies.takeNotes() }) {
             do throws(PostgresError) {
                 try await write(note, on: connection)
             } catch {
-                if error.isTransient { core.event { $0.tallies.keep(note) } }
+                if error.isTransient { context.event { $0.tallies.keep(note) } }
                 failure = error
             }
         }
@@ -201,7 +194,7 @@ final class AppWatch {
                 hold.kind.rawValue,
                 hold.message,
                 wait.inSeconds,
-                core.state.lease.id
+                context.state.lease.id
             )
             try await connection.execute(WorkerStatements.hold, parameters)
         case .hold(let app, nil):

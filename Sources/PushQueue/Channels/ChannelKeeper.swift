@@ -10,22 +10,16 @@ final class ChannelKeeper {
         let channel: ChannelID
     }
 
-    private let core: Core
-    private let ledger: Ledger
-    private let backend: any Backend
+    private let context: WorkerContext
     private var unrecorded: ArraySlice<Unrecorded> = []
 
-    init(_ core: Core, _ ledger: Ledger, _ backend: any Backend) {
-        self.core = core
-        self.ledger = ledger
-        self.backend = backend
-    }
+    init(_ context: WorkerContext) { self.context = context }
 
     var hasUnrecorded: Bool { !unrecorded.isEmpty }
 
     func manage(on connection: PostgresConnection) async throws(PostgresError) {
         try await record(on: connection)
-        while core.goesOn {
+        while context.goesOn {
             // One at a time: those that wait for Apple's answer could be taken over meanwhile.
             let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) {
                 try $0.records()
@@ -44,7 +38,7 @@ final class ChannelKeeper {
         guard let action = task.action else { return try await record(.gone, of: task, on: connection) }
         let result: Result<ChannelRequest.Answer, ChannelError>
         switch site {
-        case .success(let site): result = await site.ask(action, through: backend)
+        case .success(let site): result = await site.ask(action, through: context.backend)
         case .failure(let hold): result = .failure(ChannelError(.unsent, hold.message))
         case nil: return
         }
@@ -68,7 +62,7 @@ final class ChannelKeeper {
         case .failed(let error, let again, let isUnknown):
             let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
             try await connection.execute(ChannelStatements.failed, parameters)
-            ledger.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: again == nil))
+            context.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: again == nil))
         }
     }
 
@@ -83,7 +77,7 @@ final class ChannelKeeper {
             let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
             unrecorded.removeFirst()
             let (app, reference, channel) = (next.task.appID, next.task.reference, next.channel.description)
-            ledger.log(
+            context.log(
                 isRecorded
                     ? .channelMade(app: app, reference: reference, channel: channel)
                     : .channelMadeTooLate(app: app, reference: reference, channel: channel)
@@ -97,30 +91,30 @@ final class ChannelKeeper {
         }
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
-        for app in apps where core.goesOn {
+        for app in apps where context.goesOn {
             let site: ChannelSite
             switch sites[app] {
             case .success(let found): site = found
             case .failure(let hold):
-                ledger.log(.channelsNotCompared(app: app, error: hold.message))
+                context.log(.channelsNotCompared(app: app, error: hold.message))
                 continue
             case nil: continue  // removed meanwhile
             }
-            let sync = ChannelSync(site, through: backend)
+            let sync = ChannelSync(site, through: context.backend)
             let entries: [ChannelSync.Entry]
             switch try await sync.compare(on: connection) {
             case .success(let found): entries = found
             case .failure(let error):
-                ledger.log(.channelsNotCompared(app: app, error: error.message))
+                context.log(.channelsNotCompared(app: app, error: error.message))
                 continue
             }
             let rule = ChannelSync.Removal(includesUnknown: site.removeUnknownChannels)
             let (removed, failure) = try await sync.remove(entries, rule, on: connection)
-            if let failure { ledger.log(.channelsNotCompared(app: app, error: failure.message)) }
+            if let failure { context.log(.channelsNotCompared(app: app, error: failure.message)) }
             let unknown = entries.count { $0.state == "unknown" } - removed.count
             let missing = entries.count { $0.state == "missing" }
             if unknown + missing + removed.count > 0 {
-                ledger.log(
+                context.log(
                     .channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count)
                 )
             }

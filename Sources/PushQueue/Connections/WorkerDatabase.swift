@@ -26,8 +26,7 @@ final class WorkerDatabase {
     /// The lock timeout of the shared connection: a holder has had its lock at least this long.
     private static let shortestLock = Duration.milliseconds(100)
 
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private var shared: PostgresConnection?
     private var lifeline: PostgresConnection?
     private var purposes: Set<Purpose> = []
@@ -42,10 +41,7 @@ final class WorkerDatabase {
     private let lifelineBell = Bell()
     private let lockBell = Bell()
 
-    init(_ core: Core, _ ledger: Ledger) {
-        self.core = core
-        self.ledger = ledger
-    }
+    init(_ context: WorkerContext) { self.context = context }
 
     // MARK: Connecting
 
@@ -62,9 +58,9 @@ final class WorkerDatabase {
 
     private func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
         try await PostgresConnection.connect(
-            core.options.database,
-            on: core.loop,
-            application: "carillon \(core.options.name)",
+            context.options.database,
+            on: context.loop,
+            application: "carillon \(context.options.name)",
             to: .writable,
             settings: settings
         )
@@ -72,8 +68,8 @@ final class WorkerDatabase {
 
     private func use(_ connection: PostgresConnection) {
         shared = connection
-        core.event { $0.reconnection.connected(at: .now) }
-        ledger.count {
+        context.event { $0.reconnection.connected(at: .now) }
+        context.count {
             $0.isConnected = true
             $0.disconnection = nil
         }
@@ -85,8 +81,8 @@ final class WorkerDatabase {
     func keepConnections(_ prepare: (PostgresConnection) async throws(PostgresError) -> Void) async {
         for await _ in lossBell.rings {
             var isLossLogged = false
-            while lifeline == nil || shared == nil, !Task.isCancelled, core.state.phase != .over {
-                guard await core.sleep(for: core.event { $0.reconnectionWait() }) else { break }
+            while lifeline == nil || shared == nil, !Task.isCancelled, context.state.phase != .over {
+                guard await context.sleep(for: context.event { $0.reconnectionWait() }) else { break }
                 do throws(PostgresError) {
                     if lifeline == nil {
                         lifeline = try await connect(WorkerStatements.lifelineSettings)
@@ -96,11 +92,11 @@ final class WorkerDatabase {
                         let connection = try await connect(WorkerStatements.settings)
                         try await prepare(connection)
                         use(connection)
-                        ledger.log(.databaseBack)
-                        core.dispatchBell.ring()
+                        context.log(.databaseBack)
+                        context.dispatchBell.ring()
                         isLossLogged = false
                     }
-                    if isLossLogged { ledger.log(.databaseBack) }
+                    if isLossLogged { context.log(.databaseBack) }
                     isLossLogged = false
                 } catch {
                     if connectingFailed(error) { isLossLogged = true }
@@ -113,14 +109,14 @@ final class WorkerDatabase {
     /// True: it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
-        ledger.count {
+        context.count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let suppressed = core.event({ $0.tallies.suppressed("connecting: " + error.kind, at: .now) }) else {
+        guard let suppressed = context.event({ $0.tallies.suppressed("connecting: " + error.kind, at: .now) }) else {
             return false
         }
-        ledger.log(.databaseAway(error.description, suppressed: suppressed))
+        context.log(.databaseAway(error.description, suppressed: suppressed))
         return true
     }
 
@@ -156,11 +152,11 @@ final class WorkerDatabase {
 
     /// Waits for the shared connection; nil: the worker is stopping.
     func connection() async -> PostgresConnection? {
-        while core.state.phase != .over, !Task.isCancelled {
+        while context.state.phase != .over, !Task.isCancelled {
             if let shared { return shared }
             await withCheckedContinuation { continuation in
                 // The task may have left the loop on its way here, and the worker may have connected.
-                guard shared == nil, core.state.phase != .over else { return continuation.resume() }
+                guard shared == nil, context.state.phase != .over else { return continuation.resume() }
                 waiting.append(continuation)
             }
         }
@@ -186,22 +182,22 @@ final class WorkerDatabase {
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
         let answer = try await connection.ask(statement, parameters, decode)
-        if connection === shared { ledger.count { $0.answeredAt = .now } }
+        if connection === shared { context.count { $0.answeredAt = .now } }
         return answer
     }
 
     /// A statement failed, perhaps because its connection is lost.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
         guard error.code == .closed else { return logError(error) }
-        ledger.count { $0.databaseErrors += 1 }
+        context.count { $0.databaseErrors += 1 }
         if lifeline === connection {
             lifeline = nil
             lossBell.ring()
         }
         guard shared === connection else { return }
         shared = nil
-        core.event { $0.reconnection.disconnected(at: .now, isOwnFault: error.isOwnFault) }
-        ledger.log(.databaseLost(error.message))
+        context.event { $0.reconnection.disconnected(at: .now, isOwnFault: error.isOwnFault) }
+        context.log(.databaseLost(error.message))
         lossBell.ring()
     }
 
@@ -209,10 +205,10 @@ final class WorkerDatabase {
     func logError(_ error: PostgresError) {
         // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
-        ledger.count { $0.databaseErrors += 1 }
-        guard let suppressed = core.event({ $0.tallies.suppressed(error.kind, at: .now) }) else { return }
+        context.count { $0.databaseErrors += 1 }
+        guard let suppressed = context.event({ $0.tallies.suppressed(error.kind, at: .now) }) else { return }
         guard error.sqlState == "55P03" else {
-            return ledger.log(.databaseError(error.description, suppressed: suppressed))
+            return context.log(.databaseError(error.description, suppressed: suppressed))
         }
         metLocks.append(MetLock(error: error, suppressed: suppressed))
         lockBell.ring()
@@ -226,7 +222,7 @@ final class WorkerDatabase {
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void
     ) async {
-        guard !purposes.contains(purpose), shared != nil, core.state.phase != .over else { return }
+        guard !purposes.contains(purpose), shared != nil, context.state.phase != .over else { return }
         purposes.insert(purpose)
         do throws(PostgresError) {
             try await work(try await connect(for: purpose, WorkerStatements.ownConnectionSettings))
@@ -245,7 +241,7 @@ final class WorkerDatabase {
         let connection = try await connect(settings)
         own[purpose] = connection
         // The worker may have ended meanwhile.
-        if Task.isCancelled || core.state.phase == .over { await connection.close() }
+        if Task.isCancelled || context.state.phase == .over { await connection.close() }
         return connection
     }
 
@@ -271,7 +267,7 @@ final class WorkerDatabase {
         guard let connection = await connection() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if metLock || core.state.lockedApps.mustDetour(app, at: .now) {
+            if metLock || context.state.lockedApps.mustDetour(app, at: .now) {
                 answer = try await askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await takeLargeTurn() }
@@ -283,10 +279,10 @@ final class WorkerDatabase {
                     throw error
                 }
             }
-            core.event { $0.lockedApps.passed(app) }
+            context.event { $0.lockedApps.passed(app) }
             return answer
         } catch {
-            if error.metLock { core.event { $0.lockedApps.met(lockOf: app, at: .now) } }
+            if error.metLock { context.event { $0.lockedApps.met(lockOf: app, at: .now) } }
             throw error
         }
     }
@@ -316,7 +312,7 @@ final class WorkerDatabase {
 
     private func detour() async throws(PostgresError) -> PostgresConnection {
         if let open = own[.detour] { return open }
-        guard shared != nil, core.state.phase != .over else {
+        guard shared != nil, context.state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
         return try await connect(for: .detour, WorkerStatements.detourSettings)
@@ -335,7 +331,7 @@ final class WorkerDatabase {
     }
 
     private func log(_ met: MetLock, heldBy holders: [LockHolder]) {
-        ledger.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
+        context.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
     }
 
     /// - Parameter relation: The table whose row is locked; nil: any table.

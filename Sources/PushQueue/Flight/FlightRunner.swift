@@ -2,37 +2,31 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// Does the steps of flights with the database and the backend.
+/// Does the steps of flights with the database and the context.backend.
 final class FlightRunner {
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
     private let apps: AppWatch
     private let breakers: BreakerWatch
-    private let backend: any Backend
 
     init(
-        _ core: Core,
-        _ ledger: Ledger,
+        _ context: WorkerContext,
         _ database: WorkerDatabase,
         _ lease: LeaseKeeper,
         _ apps: AppWatch,
-        _ breakers: BreakerWatch,
-        _ backend: any Backend
+        _ breakers: BreakerWatch
     ) {
-        self.core = core
-        self.ledger = ledger
+        self.context = context
         self.database = database
         self.lease = lease
         self.apps = apps
         self.breakers = breakers
-        self.backend = backend
     }
 
     /// - Parameter worker: Has the provider tokens that the deliveries use.
     func run(_ plan: ClaimPlan, for worker: Worker) async {
-        var flight = Flight(plan, claimedAs: core.state.lease.id)
+        var flight = Flight(plan, claimedAs: context.state.lease.id)
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
@@ -45,7 +39,7 @@ final class FlightRunner {
                 // Connect first: pushes that waited for a connection would go out with those of the next turn.
                 if let route {
                     if used.last != route.credential { used.append(route.credential) }
-                    await backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
+                    await context.backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
                 }
                 let parameters = Parameters(flight.app, Int32(clamping: pushes))
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
@@ -61,14 +55,14 @@ final class FlightRunner {
                 event = await write(for: flight, WorkerStatements.paceDevices, parameters) {
                     .paced(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
-            case .wait(let duration): event = await core.sleep(for: duration) ? .waited : .abandoned
+            case .wait(let duration): event = await context.sleep(for: duration) ? .waited : .abandoned
             case .release(let jobs):
                 let parameters: Parameters = .release([jobs.key], of: flight.worker)
                 event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
                 if used.last != route.credential { used.append(route.credential) }
                 let delivered = await deliver(jobs, by: route, for: worker)
-                core.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
+                context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
@@ -85,7 +79,7 @@ final class FlightRunner {
                 for credential in used { await apps.flightEnded(using: credential, of: flight.app) }
                 return
             }
-            step = core.event { flight.next(after: event, in: &$0, at: .now) }
+            step = context.event { flight.next(after: event, in: &$0, at: .now) }
             publish(flight.takeNews())
         }
     }
@@ -94,19 +88,19 @@ final class FlightRunner {
         for item in news {
             switch item {
             case .claimed(let jobs, let waits):
-                ledger.count { counters in
+                context.count { counters in
                     counters.claims += 1
                     counters.jobs += jobs
                     counters.waits += waits
                 }
-            case .superseded(let pushes, let app): ledger.count { $0.addSuperseded(pushes, of: app) }
-            case .settled(let settlement, let app): ledger.count { $0.add(settlement, of: app) }
-            case .happened(let event): ledger.log(event)
+            case .superseded(let pushes, let app): context.count { $0.addSuperseded(pushes, of: app) }
+            case .settled(let settlement, let app): context.count { $0.add(settlement, of: app) }
+            case .happened(let event): context.log(event)
             }
         }
-        let inFlight = core.state.schedule.inFlight
-        ledger.count { $0.inFlight = inFlight }
-        core.dispatchBell.ring()
+        let inFlight = context.state.schedule.inFlight
+        context.count { $0.inFlight = inFlight }
+        context.dispatchBell.ring()
     }
 
     private func claim(_ plan: ClaimPlan, as worker: Int64) async -> Flight.Event {
@@ -115,12 +109,12 @@ final class FlightRunner {
         defer { if isLarge { database.passLargeTurn() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
-        let app = core.state.apps[plan.lane.app]
-        let installation = core.state.lease.installation
+        let app = context.state.apps[plan.lane.app]
+        let installation = context.state.lease.installation
         let parameters = ClaimStatement.parameters(
             plan,
             worker: worker,
-            mostBytes: core.options.mostBytes,
+            mostBytes: context.options.mostBytes,
             collapseUnknown: app?.row.settings.collapseUnknown ?? false
         )
         do throws(PostgresError) {
@@ -152,11 +146,11 @@ final class FlightRunner {
     }
 
     private func deliver(_ jobs: ClaimedJobs, by route: App.Route, for worker: Worker) async -> Delivered {
-        await backend.deliver(
+        await context.backend.deliver(
             jobs.batch,
             to: route.gateway,
             with: apps.supplied(route.credential, by: worker),
-            terms: DeliveryTerms(returnAfter: core.options.settleAfter, permit: lease.permit)
+            terms: DeliveryTerms(returnAfter: context.options.settleAfter, permit: lease.permit)
         )
     }
 
@@ -173,7 +167,7 @@ final class FlightRunner {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var jobs: Int64?
         await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(core.state.schedule.jobSize(at: core.state.apps.maxRate(of: lane.app)))
+            let size = Int32(context.state.schedule.jobSize(at: context.state.apps.maxRate(of: lane.app)))
             let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
                 jobs = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }

@@ -2,23 +2,21 @@ import CarillonPostgres
 
 /// Writes the counts of pushes, and has PostgreSQL pause apps most of whose pushes fail because of their settings.
 final class BreakerWatch {
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private let database: WorkerDatabase
     private let apps: AppWatch
 
-    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ apps: AppWatch) {
-        self.core = core
-        self.ledger = ledger
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ apps: AppWatch) {
+        self.context = context
         self.database = database
         self.apps = apps
     }
 
     func writeCounts(on connection: PostgresConnection) async throws(PostgresError) {
-        let counts = core.event { $0.tallies.takeCounts() }
+        let counts = context.event { $0.tallies.takeCounts() }
         guard !counts.isEmpty else { return }
         let parameters = Parameters(
-            core.state.lease.id,
+            context.state.lease.id,
             PostgresArray(counts.keys),
             PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
             PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
@@ -30,7 +28,7 @@ final class BreakerWatch {
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
-            core.event { $0.tallies.countsFailed(counts, error.effect) }
+            context.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
@@ -47,7 +45,7 @@ final class BreakerWatch {
                 )
             }
         }
-        for breaker in opened { ledger.log(.breakerOpened(app: breaker.name, reason: breaker.reason)) }
+        for breaker in opened { context.log(.breakerOpened(app: breaker.name, reason: breaker.reason)) }
         // The pause must be known at once: pushes of every further claim would fail.
         try await apps.read(opened.map(\.app), on: connection)
     }

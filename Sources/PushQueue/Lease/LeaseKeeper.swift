@@ -4,16 +4,14 @@ import CarillonPostgres
 
 /// Keeps this worker alive in the eyes of the others, watches them, and takes over the claims of dead ones.
 final class LeaseKeeper {
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private let database: WorkerDatabase
     private let madeAt = MonotonicInstant.now
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     private(set) var permit = SendingPermit(for: .zero)
 
-    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase) {
-        self.core = core
-        self.ledger = ledger
+    init(_ context: WorkerContext, _ database: WorkerDatabase) {
+        self.context = context
         self.database = database
     }
 
@@ -30,62 +28,62 @@ final class LeaseKeeper {
             }
             return try rows.uuid(0, 0)
         }
-        core.event { $0.lease.began(in: installation) }
+        context.event { $0.lease.began(in: installation) }
         try await register(on: lifeline)
     }
 
     private func register(on lifeline: PostgresConnection) async throws(PostgresError) {
         let askedAt = MonotonicInstant.now
-        let parameters: Parameters = .register(core.options, age: askedAt - madeAt)
+        let parameters: Parameters = .register(context.options, age: askedAt - madeAt)
         let id = try await database.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
-        core.event { $0.lease.registered(as: id, askedAt: askedAt) }
-        let end = core.state.lease.end
+        context.event { $0.lease.registered(as: id, askedAt: askedAt) }
+        let end = context.state.lease.end
         permit = SendingPermit(until: end ?? askedAt)
-        ledger.count { $0.leaseEnd = end }
+        context.count { $0.leaseEnd = end }
     }
 
     /// Renews the lease, on a connection of its own.
     func keepLease() async {
-        while await core.sleep(for: core.state.lease.heartbeatWait(at: .now)) {
+        while await context.sleep(for: context.state.lease.heartbeatWait(at: .now)) {
             guard let lifeline = await database.nextLifeline() else { return }
             do throws(PostgresError) {
                 try await renewLease(on: lifeline)
-                core.event { $0.succeeded(in: .heartbeat) }
+                context.event { $0.succeeded(in: .heartbeat) }
                 try await noteTraffic(on: lifeline)
             } catch {
                 guard !Task.isCancelled else { return }
                 database.failed(error, on: lifeline)
-                await core.sleep(for: core.event { $0.failed(in: .heartbeat) })
+                await context.sleep(for: context.event { $0.failed(in: .heartbeat) })
             }
         }
     }
 
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters = Parameters(core.state.lease.id, core.options.lease.inSeconds)
+        let parameters = Parameters(context.state.lease.id, context.options.lease.inSeconds)
         let askedAt = MonotonicInstant.now
         let alive = try await database.ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, "workers")
         }
         if let alive {
-            core.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
-            let end = core.state.lease.end
+            context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
+            let end = context.state.lease.end
             if let end { permit.extend(until: end) }
-            ledger.count { $0.leaseEnd = end }
+            context.count { $0.leaseEnd = end }
         } else {
-            core.event { $0.lease.declaredDead() }
+            context.event { $0.lease.declaredDead() }
             permit.revoke()
             try await register(on: lifeline)
-            ledger.log(.leaseLost(worker: core.state.lease.id))
+            context.log(.leaseLost(worker: context.state.lease.id))
         }
         // While the lease was lost, nothing was claimed.
-        core.dispatchBell.ring()
+        context.dispatchBell.ring()
     }
 
     /// For people. It updates the row that the heartbeat has just updated.
     private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let traffic = ledger.recentTraffic()
+        let traffic = context.meter.recentTraffic()
         let parameters = Parameters(
-            core.state.lease.id,
+            context.state.lease.id,
             PostgresArray(traffic.waits),
             PostgresArray(traffic.answers),
             Int32(clamping: traffic.connections)
@@ -96,7 +94,7 @@ final class LeaseKeeper {
     /// True: the worker's row is gone, and it has no claims.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await releaseStrays(on: connection)
-        let worker = Parameters(core.state.lease.id)
+        let worker = Parameters(context.state.lease.id)
         return try await database.ask(connection, WorkerStatements.signOff, worker) { try $0.bool(0, 0) }
     }
 
@@ -105,14 +103,14 @@ final class LeaseKeeper {
     func keepWatch() async {
         repeat {
             await watchOthers()
-        } while await core.sleep(for: core.event { $0.watchWait(at: .now) })
+        } while await context.sleep(for: context.event { $0.watchWait(at: .now) })
     }
 
     func watchOthers() async {
         guard let lifeline = database.currentLifeline else { return }
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
-            let worker = Parameters(core.state.lease.id)
+            let worker = Parameters(context.state.lease.id)
             let others = try await database.ask(lifeline, WorkerStatements.heartbeats, worker) { rows in
                 try rows.indices.map { row in
                     HeartbeatWatch.Sighting(
@@ -123,12 +121,12 @@ final class LeaseKeeper {
                     )
                 }
             }
-            core.event { $0.succeeded(in: .watch) }
-            dead = core.event { $0.lease.saw(others, at: .now) }
+            context.event { $0.succeeded(in: .watch) }
+            dead = context.event { $0.lease.saw(others, at: .now) }
         } catch {
             guard !Task.isCancelled else { return }
             database.failed(error, on: lifeline)
-            await core.sleep(for: core.event { $0.failed(in: .watch) })
+            await context.sleep(for: context.event { $0.failed(in: .watch) })
             return
         }
         for worker in dead { await takeOver(from: worker) }
@@ -153,7 +151,7 @@ final class LeaseKeeper {
         await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
             isGone = try await takeOver(from: dead, on: connection)
         }
-        if let dead, !isGone { core.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
+        if let dead, !isGone { context.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
     }
 
     /// - Parameter dead: nil: only claims of workers without a row.
@@ -169,9 +167,9 @@ final class LeaseKeeper {
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
-        core.event { $0.schedule.forgetFloors() }
-        ledger.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
-        core.dispatchBell.ring()
+        context.event { $0.schedule.forgetFloors() }
+        context.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
+        context.dispatchBell.ring()
         return workers > 0
     }
 
@@ -193,12 +191,12 @@ final class LeaseKeeper {
     private func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
         let strays = try await strays(on: connection)
         guard !strays.isEmpty else { return }
-        try await connection.execute(WorkerStatements.release, .release(strays, of: core.state.lease.id))
+        try await connection.execute(WorkerStatements.release, .release(strays, of: context.state.lease.id))
     }
 
     /// Claims of this worker that it does not know.
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let parameters = Parameters(core.state.lease.id, PostgresArray(core.state.schedule.heldClaims))
+        let parameters = Parameters(context.state.lease.id, PostgresArray(context.state.schedule.heldClaims))
         return try await database.ask(connection, WorkerStatements.strays, parameters) { rows in
             try rows.indices.map {
                 ClaimKey(id: try rows.int64($0, "id"), claimedAt: try rows.timestamp($0, "claimed_at"))
@@ -209,14 +207,14 @@ final class LeaseKeeper {
     /// True: some are past the grace period.
     func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let strays = try await strays(on: connection)
-        core.event { $0.lease.foundStrays(strays, at: .now) }
-        return !core.state.lease.agedStrays.isEmpty
+        context.event { $0.lease.foundStrays(strays, at: .now) }
+        return !context.state.lease.agedStrays.isEmpty
     }
 
     func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in core.state.lease.agedStrays {
+        for claim in context.state.lease.agedStrays {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: core.state.lease.id))
+                try await connection.execute(WorkerStatements.release, .release([claim], of: context.state.lease.id))
             } catch {
                 // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }

@@ -4,16 +4,10 @@ import CarillonPostgres
 /// Reads the lists of the legacy feedback service. A list whose reading was interrupted, because the connection to the
 /// database was lost, is kept and read to its end.
 final class FeedbackReader {
-    private let core: Core
-    private let ledger: Ledger
-    private let backend: any Backend
+    private let context: WorkerContext
     private var interrupted: FeedbackLists?
 
-    init(_ core: Core, _ ledger: Ledger, _ backend: any Backend) {
-        self.core = core
-        self.ledger = ledger
-        self.backend = backend
-    }
+    init(_ context: WorkerContext) { self.context = context }
 
     var wasInterrupted: Bool { interrupted != nil }
 
@@ -25,12 +19,12 @@ final class FeedbackReader {
             lists = try await FeedbackLists(of: nil, on: connection)
         }
         defer {
-            for summary in lists.takeSummaries() { ledger.log(.feedbackRead(summary)) }
+            for summary in lists.takeSummaries() { context.log(.feedbackRead(summary)) }
             if lists.isUnderWay { interrupted = lists }
-            core.event { $0.maintenance.reads(feedback: lists.isUnderWay) }
-            core.dispatchBell.ring()
+            context.event { $0.maintenance.reads(feedback: lists.isUnderWay) }
+            context.dispatchBell.ring()
         }
-        core.event { $0.maintenance.reads(feedback: true) }
-        try await lists.goOn(by: backend, on: connection, whileTrue: { core.goesOn })
+        context.event { $0.maintenance.reads(feedback: true) }
+        try await lists.goOn(by: context.backend, on: connection, whileTrue: { context.goesOn })
     }
 }

@@ -2,20 +2,17 @@ import CarillonPostgres
 
 /// Does the maintenance tasks when they are due.
 final class MaintenanceRunner {
-    private let context: MaintenanceContext
-    private let core: Core
-    private let database: WorkerDatabase
+    private let parts: MaintenanceParts
 
-    init(_ context: MaintenanceContext) {
-        self.context = context
-        core = context.core
-        database = context.database
-    }
+    init(_ parts: MaintenanceParts) { self.parts = parts }
+
+    private var context: WorkerContext { parts.context }
+    private var database: WorkerDatabase { parts.database }
 
     func keep(_ task: MaintenanceTask) async {
-        while let wait = core.event({ task.wait(&$0) }), await core.sleep(for: wait) {
+        while let wait = context.event({ task.wait(&$0) }), await context.sleep(for: wait) {
             if case .none(let work) = task.means {
-                await work(context)
+                await work(parts)
                 continue
             }
             guard let connection = await database.connection() else { return }
@@ -24,7 +21,7 @@ final class MaintenanceRunner {
             } catch {
                 database.failed(error, on: connection)
             }
-            core.event { $0.maintenance.tried(task.name) }
+            context.event { $0.maintenance.tried(task.name) }
         }
     }
 
@@ -32,37 +29,37 @@ final class MaintenanceRunner {
     private func perform(_ task: MaintenanceTask, on connection: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
-        case .shared(let work): try await work(context, connection)
+        case .shared(let work): try await work(parts, connection)
         case .own(let isDue, let work):
-            core.event { $0.maintenance.began(task.name) }
-            guard try await isDue(context, connection) else { return core.event { $0.maintenance.ended(task.name) } }
+            context.event { $0.maintenance.began(task.name) }
+            guard try await isDue(parts, connection) else { return context.event { $0.maintenance.ended(task.name) } }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
-                try await work(context, own)
-                core.event { $0.maintenance.ended(task.name) }
+                try await work(parts, own)
+                context.event { $0.maintenance.ended(task.name) }
             }
         case .fleet(let shared, let interval, let work):
-            var run = FleetRun(task.name, in: core.state)
+            var run = FleetRun(task.name, in: context.state)
             guard case .ask = run.step else { return }
-            let due = shared.parameters(every: interval(core.options), worker: core.state.lease.id)
+            let due = shared.parameters(every: interval(context.options), worker: context.state.lease.id)
             let dueNow = try await database.ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }
-            core.event { run.succeeded(dueNow, in: &$0) }
+            context.event { run.succeeded(dueNow, in: &$0) }
             guard case .connect = run.step else { return }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
-                let worker = core.state.lease.id
+                let worker = context.state.lease.id
                 while true {
                     switch run.step {
                     case .ask, .over: return
-                    case .connect: core.event { run.succeeded(in: &$0) }
+                    case .connect: context.event { run.succeeded(in: &$0) }
                     case .take:
-                        let parameters = shared.parameters(every: interval(core.options), worker: worker)
+                        let parameters = shared.parameters(every: interval(context.options), worker: worker)
                         let isTaken = try await own.execute(FleetTask.take, parameters) == 1
-                        core.event { run.succeeded(isTaken, in: &$0) }
+                        context.event { run.succeeded(isTaken, in: &$0) }
                     case .work:
-                        try await work(context, own)
-                        core.event { run.succeeded(in: &$0) }
+                        try await work(parts, own)
+                        context.event { run.succeeded(in: &$0) }
                     case .end:
                         try await own.execute(FleetTask.end, shared.parameters(of: worker))
-                        core.event { run.succeeded(in: &$0) }
+                        context.event { run.succeeded(in: &$0) }
                     }
                 }
             }

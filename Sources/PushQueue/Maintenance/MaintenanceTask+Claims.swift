@@ -6,9 +6,9 @@ extension MaintenanceTask {
         name: .orphans,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { context, connection throws(PostgresError) in try await context.lease.hasOrphans(connection) },
-            { context, connection throws(PostgresError) in
-                try await context.lease.takeOver(from: nil, on: connection)
+            ifDue: { parts, connection throws(PostgresError) in try await parts.lease.hasOrphans(connection) },
+            { parts, connection throws(PostgresError) in
+                try await parts.lease.takeOver(from: nil, on: connection)
             }
         )
     )
@@ -18,10 +18,10 @@ extension MaintenanceTask {
         name: .strays,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { context, connection throws(PostgresError) in
-                try await context.lease.findStrays(on: connection)
+            ifDue: { parts, connection throws(PostgresError) in
+                try await parts.lease.findStrays(on: connection)
             },
-            { context, connection throws(PostgresError) in try await context.lease.releaseAgedStrays(on: connection) }
+            { parts, connection throws(PostgresError) in try await parts.lease.releaseAgedStrays(on: connection) }
         )
     )
 
@@ -29,10 +29,10 @@ extension MaintenanceTask {
     static let sweep = MaintenanceTask(
         name: .sweep,
         wait: { $0.maintenance.sweepWait },
-        means: .own(ifDue: { context, _ in context.core.state.mustSweep }) {
-            context,
+        means: .own(ifDue: { parts, _ in parts.context.state.mustSweep }) {
+            parts,
             connection throws(PostgresError) in
-            try await context.lookout.sweep(on: connection)
+            try await parts.lookout.sweep(on: connection)
         }
     )
 }

@@ -5,13 +5,13 @@ extension MaintenanceTask {
     static let history = MaintenanceTask(
         name: .history,
         wait: { $0.maintenanceWait(for: .history) },
-        means: .fleet(.history, every: { _ in nil }) { context, connection throws(PostgresError) in
-            try await context.maintain(on: connection)
+        means: .fleet(.history, every: { _ in nil }) { parts, connection throws(PostgresError) in
+            try await parts.maintain(on: connection)
         }
     )
 }
 
-extension MaintenanceContext {
+extension MaintenanceParts {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
         let steps = try await database.ask(connection, WorkerStatements.maintenance) { rows in
             try rows.indices.map { try rows.string($0, 0) }
@@ -21,16 +21,16 @@ extension MaintenanceContext {
             guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
             let holders = fault.metLock || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
-            ledger.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
+            context.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
-        ledger.log(.maintained)
+        context.log(.maintained)
     }
 
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
     private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
     {
-        let parameters = Parameters(step, core.options.retention.inSeconds)
+        let parameters = Parameters(step, context.options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await database.ask(connection, WorkerStatements.maintainStep, parameters) {

@@ -16,8 +16,8 @@ struct MaintenanceTask: Sendable {
         case channelLists
     }
 
-    typealias Work = @Sendable (MaintenanceContext, PostgresConnection) async throws(PostgresError) -> Void
-    typealias Look = @Sendable (MaintenanceContext, PostgresConnection) async throws(PostgresError) -> Bool
+    typealias Work = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Void
+    typealias Look = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Bool
 
     /// The connection that the task uses.
     enum Means: Sendable {
@@ -28,7 +28,7 @@ struct MaintenanceTask: Sendable {
         /// A connection of its own, in one worker of the fleet at a time. Without an interval, that of the row counts.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
-        case none(@Sendable (MaintenanceContext) async -> Void)
+        case none(@Sendable (MaintenanceParts) async -> Void)
     }
 
     /// Tasks with the same name are done one at a time.
@@ -41,8 +41,8 @@ struct MaintenanceTask: Sendable {
     static let counts = MaintenanceTask(
         name: .counts,
         wait: { _ in .seconds(1) },
-        means: .shared { context, connection throws(PostgresError) in
-            try await context.breakers.writeCounts(on: connection)
+        means: .shared { parts, connection throws(PostgresError) in
+            try await parts.breakers.writeCounts(on: connection)
         }
     )
 
@@ -50,7 +50,7 @@ struct MaintenanceTask: Sendable {
     static let connections = MaintenanceTask(
         name: .connections,
         wait: { $0.maintenanceWait() },
-        means: .none { context in await context.backend.outdate(idle: context.core.options.idleTimeout) }
+        means: .none { parts in await parts.context.backend.outdate(idle: parts.context.options.idleTimeout) }
     )
 
     static let all: [MaintenanceTask] = [

@@ -4,14 +4,12 @@ import CarillonPostgres
 
 /// Looks for lanes with rows, and moves due jobs to the queue.
 final class Lookout {
-    private let core: Core
-    private let ledger: Ledger
+    private let context: WorkerContext
     private let database: WorkerDatabase
     private let apps: AppWatch
 
-    init(_ core: Core, _ ledger: Ledger, _ database: WorkerDatabase, _ apps: AppWatch) {
-        self.core = core
-        self.ledger = ledger
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ apps: AppWatch) {
+        self.context = context
         self.database = database
         self.apps = apps
     }
@@ -23,27 +21,27 @@ final class Lookout {
                 wait = try await look(on: connection)
             } catch {
                 database.failed(error, on: connection)
-                wait = core.event { $0.failed(in: .look) }
+                wait = context.event { $0.failed(in: .look) }
             }
-            core.dispatchBell.ring()
-            guard await core.sleep(for: wait) else { return }
+            context.dispatchBell.ring()
+            guard await context.sleep(for: wait) else { return }
         }
     }
 
     /// Returns the wait before the next look.
     private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
-        var look = core.event { $0.lookBegan(at: .now) }
-        let start = core.event { $0.promotionStart(at: .now) }
+        var look = context.event { $0.lookBegan(at: .now) }
+        let start = context.event { $0.promotionStart(at: .now) }
         // Pipelined, since on a busy connection each answer takes long.
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
         if let start, let rows = try await promotion.get() {
-            core.event { $0.schedule.promoted(rows, from: start, at: .now) }
+            context.event { $0.schedule.promoted(rows, from: start, at: .now) }
             look.promoted = rows.rows
         }
         let (lanes, cost) = try found.get()
         look.cost = cost
-        return core.event { $0.lookEnded(look, lanes, at: .now) }
+        return context.event { $0.lookEnded(look, lanes, at: .now) }
     }
 
     /// Finds lanes with rows, and reads their apps.
@@ -51,7 +49,10 @@ final class Lookout {
         on connection: PostgresConnection
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
-            let parameters: Parameters = .look(above: core.state.schedule.floors, over: core.state.apps.pausedRuns)
+            let parameters: Parameters = .look(
+                above: context.state.schedule.floors,
+                over: context.state.apps.pausedRuns
+            )
             let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
                 let last = rows.count - 1
                 let lanes = try (0..<last).map { row in
@@ -59,13 +60,13 @@ final class Lookout {
                 }
                 return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
             }
-            let unread = core.event { $0.apps.found(lanes) }
+            let unread = context.event { $0.apps.found(lanes) }
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
-            let events = core.event { $0.understood(lanes, at: readAt) }
+            let events = context.event { $0.understood(lanes, at: readAt) }
             // Excludes the wait for the answers of other statements.
             let total = cost + (MonotonicInstant.now - readAt)
-            for event in events { ledger.log(event) }
+            for event in events { context.log(event) }
             return .success((lanes, total))
         } catch {
             return .failure(error)
@@ -94,13 +95,13 @@ final class Lookout {
     /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
     func sweep(on connection: PostgresConnection) async throws(PostgresError) {
         let began = MonotonicInstant.now
-        defer { core.event { $0.maintenance.swept(in: .now - began) } }
-        let floors = core.state.floorsToSweep
-        if core.state.sweepsScheduled,
+        defer { context.event { $0.maintenance.swept(in: .now - began) } }
+        let floors = context.state.floorsToSweep
+        if context.state.sweepsScheduled,
             let rows = try await Self.promotion(from: .beginning, on: connection).get()
         {
-            core.event { $0.schedule.promoted(rows, from: .beginning, at: .now) }
-            if rows.rows > 0 { core.dispatchBell.ring() }
+            context.event { $0.schedule.promoted(rows, from: .beginning, at: .now) }
+            if rows.rows > 0 { context.dispatchBell.ring() }
         }
         guard !floors.isEmpty else { return }
         let found = try await database.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
@@ -110,8 +111,8 @@ final class Lookout {
             }
         }
         guard !found.isEmpty else { return }
-        core.event { $0.schedule.swept(found, at: .now) }
-        core.dispatchBell.ring()
+        context.event { $0.schedule.swept(found, at: .now) }
+        context.dispatchBell.ring()
     }
 }
 

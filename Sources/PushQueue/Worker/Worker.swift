@@ -11,11 +11,11 @@ package actor Worker {
     package nonisolated let options: WorkerOptions
     private nonisolated let backend: any Backend
     private nonisolated let loop: EventLoop
-    private nonisolated let ledger: Ledger
+    private nonisolated let meter: WorkerMeter
     /// The limit that the workers of this process share, beside their own.
     private nonisolated let allowance: FlightCeiling.Allowance?
 
-    private let core: Core
+    private let context: WorkerContext
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
     private let apps: AppWatch
@@ -40,35 +40,37 @@ package actor Worker {
         self.loop = loop
         self.allowance = allowance
         let notesBell = Bell()
-        let ledger = Ledger(traffic: traffic) { event in
+        let meter = WorkerMeter(traffic: traffic) { event in
             events(event)
             if event.kind == .held || event.kind == .holdEnded { notesBell.ring() }
         }
-        self.ledger = ledger
-        let core = Core(options, on: loop)
-        let database = WorkerDatabase(core, ledger)
-        let lease = LeaseKeeper(core, ledger, database)
-        let apps = AppWatch(core, ledger, database, backend, notesBell: notesBell)
-        let lookout = Lookout(core, ledger, database, apps)
-        let breakers = BreakerWatch(core, ledger, database, apps)
-        self.core = core
-        self.database = database
-        self.lease = lease
-        self.apps = apps
-        self.lookout = lookout
-        self.breakers = breakers
-        flights = FlightRunner(core, ledger, database, lease, apps, breakers, backend)
+        self.meter = meter
+        context = WorkerContext(options, on: loop, backend, meter, notesBell: notesBell)
+        database = WorkerDatabase(context)
+        lease = LeaseKeeper(context, database)
+        apps = AppWatch(context, database)
+        lookout = Lookout(context, database, apps)
+        breakers = BreakerWatch(context, database, apps)
+        flights = FlightRunner(context, database, lease, apps, breakers)
         maintenance = MaintenanceRunner(
-            MaintenanceContext(core, ledger, database, lease, lookout, breakers, backend)
+            MaintenanceParts(
+                context: context,
+                database: database,
+                lease: lease,
+                lookout: lookout,
+                breakers: breakers,
+                feedback: FeedbackReader(context),
+                channels: ChannelKeeper(context)
+            )
         )
     }
 
-    package nonisolated var counters: WorkerCounters { ledger.counters }
+    package nonisolated var counters: WorkerCounters { meter.counters }
 
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> Summary {
         try await database.begin { lifeline throws(PostgresError) in try await lease.begin(on: lifeline) }
-        ledger.log(.started(worker: core.state.lease.id, version: options.version))
+        context.log(.started(worker: context.state.lease.id, version: options.version))
         // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()
@@ -90,9 +92,9 @@ package actor Worker {
         await withDiscardingTaskGroup { group in
             for duty in Self.duties { group.addTask { await duty(self) } }
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
-            for await _ in core.dispatchBell.rings {
+            for await _ in context.dispatchBell.rings {
                 while let plan = nextClaim() { group.addTask { await self.fly(plan) } }
-                if core.state.isDone { break }
+                if context.state.isDone { break }
             }
             group.cancelAll()
             await database.closeOthers()
@@ -122,10 +124,10 @@ package actor Worker {
 
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
-        guard let allowance else { return core.event { $0.nextClaim(at: now) } }
-        let room = allowance.reserve(holding: core.state.schedule.inFlight, at: now)
-        defer { allowance.hold(core.state.schedule.inFlight) }
-        return core.event { $0.nextClaim(at: now, within: room) }
+        guard let allowance else { return context.event { $0.nextClaim(at: now) } }
+        let room = allowance.reserve(holding: context.state.schedule.inFlight, at: now)
+        defer { allowance.hold(context.state.schedule.inFlight) }
+        return context.event { $0.nextClaim(at: now, within: room) }
     }
 
     // MARK: Stopping
@@ -137,18 +139,18 @@ package actor Worker {
     package nonisolated func giveUp() { loop.submit { self.assumeIsolated { $0.beginGivingUp() } } }
 
     private func beginDraining() {
-        guard core.event({ $0.drainRequested() }) else { return }
-        ledger.log(.draining)
-        core.dispatchBell.ring()
+        guard context.event({ $0.drainRequested() }) else { return }
+        context.log(.draining)
+        context.dispatchBell.ring()
         after(options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
-        guard core.event({ $0.giveUpRequested() }) else { return }
-        ledger.log(.gaveUp)
-        core.shutdownBell.ring()
-        core.dispatchBell.ring()
-        after(.milliseconds(800)) { $0.core.stopWaiting() }
+        guard context.event({ $0.giveUpRequested() }) else { return }
+        context.log(.gaveUp)
+        context.shutdownBell.ring()
+        context.dispatchBell.ring()
+        after(.milliseconds(800)) { $0.context.stopWaiting() }
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {
@@ -158,8 +160,8 @@ package actor Worker {
     /// When the worker gives up, shuts down the backend, so that every flight gets its outcomes.
     private func shutDownBackend() async {
         await withDiscardingTaskGroup { group in
-            for await _ in core.shutdownBell.rings {
-                if core.state.phase == .over {
+            for await _ in context.shutdownBell.rings {
+                if context.state.phase == .over {
                     await database.stopWaiting()
                 } else {
                     // A task of its own: the shutdown may wait for a provider token, which waits for the database.
@@ -170,16 +172,16 @@ package actor Worker {
     }
 
     private func end() async -> Summary {
-        let isSettled = core.state.schedule.isIdle
+        let isSettled = context.state.schedule.isIdle
         let isSignedOff = await signOff()
-        core.event { $0.stoppedWaiting() }
+        context.event { $0.stoppedWaiting() }
         await database.end()
-        ledger.log(.ended)
+        context.log(.ended)
         let counters = self.counters
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            holds: core.state.holds.all.map {
+            holds: context.state.holds.all.map {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.hold)
             }
         )
@@ -187,13 +189,13 @@ package actor Worker {
 
     /// True: the worker's row is gone, and it has no claims.
     private func signOff() async -> Bool {
-        guard core.state.phase != .over, let connection = database.current else { return false }
+        guard context.state.phase != .over, let connection = database.current else { return false }
         do throws(PostgresError) {
             try await breakers.writeCounts(on: connection)
             try await apps.writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
             if !options.once {
-                try await connection.execute(WorkerStatements.endHolds, Parameters(core.state.lease.id))
+                try await connection.execute(WorkerStatements.endHolds, Parameters(context.state.lease.id))
             }
         } catch {
             // The worker can sign off without this.

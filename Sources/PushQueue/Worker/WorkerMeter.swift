@@ -2,13 +2,13 @@ import ApplePush
 import CarillonIO
 
 /// What a worker counts, and where it logs. Any thread may read it.
-final class Ledger: Sendable {
-    private struct Books {
+final class WorkerMeter: Sendable {
+    private struct Values {
         var counters = WorkerCounters()
         var latency = LatencyWindow(at: .now)
     }
 
-    private let books = Guarded(Books())
+    private let values = Guarded(Values())
     /// What the program does, of which this may be one worker of several.
     private let traffic: @Sendable () -> Traffic
     private let emit: @Sendable (WorkerEvent) -> Void
@@ -18,9 +18,9 @@ final class Ledger: Sendable {
         emit = events
     }
 
-    var counters: WorkerCounters { books.withLock { $0.counters } }
+    var counters: WorkerCounters { values.withLock { $0.counters } }
 
-    func count(_ change: (inout WorkerCounters) -> Void) { books.withLock { change(&$0.counters) } }
+    func count(_ change: (inout WorkerCounters) -> Void) { values.withLock { change(&$0.counters) } }
 
     func log(_ event: WorkerEvent) {
         count(event.count)
@@ -30,8 +30,8 @@ final class Ledger: Sendable {
     /// The connections to gateways, and what has been measured within about the last minute.
     func recentTraffic() -> (waits: [Int64], answers: [Int64], connections: Int) {
         let traffic = traffic()
-        let times = books.withLock { books in
-            books.latency.read(waits: books.counters.waits, answers: traffic.answerTimes, at: .now)
+        let times = values.withLock { values in
+            values.latency.read(waits: values.counters.waits, answers: traffic.answerTimes, at: .now)
         }
         return (times.waits, times.answers, traffic.connections)
     }

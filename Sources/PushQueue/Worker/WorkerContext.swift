@@ -1,24 +1,36 @@
+import ApplePush
 import CarillonIO
 
-/// What the parts of a worker share: the value that decides, the clock of their waits, and bells. Like them, it lives on the
-/// worker's actor.
-final class Core {
+/// What the parts of a worker share: the value that decides, the backend, the clock of their waits, the log, and bells. Like
+/// them, it lives on the worker's actor.
+final class WorkerContext {
     private(set) var state: WorkerState
     let options: WorkerOptions
     let loop: EventLoop
+    let backend: any Backend
+    let meter: WorkerMeter
     /// Rung when there may be something to claim, or the worker may be done.
     let dispatchBell = Bell()
     /// Rung when the worker gives up, and when it stops waiting.
     let shutdownBell = Bell()
+    /// Rung when there may be something to write about apps and credentials.
+    let notesBell: Bell
 
-    init(_ options: WorkerOptions, on loop: EventLoop) {
+    init(_ options: WorkerOptions, on loop: EventLoop, _ backend: any Backend, _ meter: WorkerMeter, notesBell: Bell) {
         self.options = options
         self.loop = loop
+        self.backend = backend
+        self.meter = meter
+        self.notesBell = notesBell
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
     /// Something has happened. The body must not wait or log.
     func event<R>(_ body: (inout WorkerState) -> R) -> R { body(&state) }
+
+    func log(_ event: WorkerEvent) { meter.log(event) }
+
+    func count(_ change: (inout WorkerCounters) -> Void) { meter.count(change) }
 
     /// Whether a long task may go on.
     var goesOn: Bool { state.phase == .working && !Task.isCancelled }
