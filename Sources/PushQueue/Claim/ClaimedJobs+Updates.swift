@@ -22,14 +22,12 @@ extension ClaimedJobs {
         }
     }
 
-    /// Writes the time into the payloads of these pushes, and drops those without one. What is left of a job is a job of
-    /// its message.
-    ///
-    /// - Parameter stamps: Seconds since 1970, or 0 for a push without a time; nil: the push has ended; negative: it is sent
-    ///   later.
-    mutating func keep(_ places: [Int32], stamps: [Int64?]) {
-        var verdicts = zip(places, stamps).makeIterator()
-        var verdict = verdicts.next()
+    /// Writes the time into the payloads of these pushes, and drops those that are not sent now. What is left of a job is a job
+    /// of its message.
+    /// - Parameter answer: A `PushVerdict` for each.
+    mutating func keep(_ places: [Int32], _ answer: [Int64?]) {
+        var answers = zip(places, answer).makeIterator()
+        var next = answers.next()
         let old = batch
         var kept = PushBatch()
         kept.reserve(pushes: old.count, headings: jobs.count, bytes: old.bytes.count)
@@ -43,10 +41,10 @@ extension ClaimedJobs {
             for place in pushes {
                 let push = old.pushes[Int(place)]
                 var stamp: Int64?
-                if verdict?.0 == place {
-                    stamp = verdict?.1
-                    verdict = verdicts.next()
-                    guard let stamp, stamp >= 0 else { continue }
+                if let answer = next, answer.0 == place {
+                    next = answers.next()
+                    guard case .send(let time) = PushVerdict(answer.1) else { continue }
+                    stamp = time
                 }
                 let number: Int
                 if let known = heading, known.of == push.heading, known.stamp == stamp {

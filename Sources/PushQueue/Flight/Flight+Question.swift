@@ -22,20 +22,12 @@ extension Flight {
             }
         }
 
-        func step(_ jobs: ClaimedJobs, _ places: [Int32]) -> Step {
+        /// How many pushes the answer ends as superseded. That of `pace` counts waiting ones in one more element.
+        func superseded(in answer: [Int64?], on pushes: Int) -> Int {
+            let ended = answer.count { PushVerdict($0) == .superseded }
             switch self {
-            case .order: .order(jobs, places)
-            case .pace(let most): .pace(jobs, places, most: most)
-            }
-        }
-
-        /// What `ClaimedJobs.keep` takes, and how many pushes have ended as superseded.
-        func verdict(_ answer: [Int64?], on pushes: Int) -> (stamps: [Int64?], superseded: Int) {
-            let superseded = answer.count { $0 == nil }
-            switch self {
-            case .order: return (answer, superseded)
-            case .pace:
-                return (Array(answer.prefix(pushes)), superseded + Int((answer.dropFirst(pushes).first ?? 0) ?? 0))
+            case .order: return ended
+            case .pace: return ended + Int((answer.dropFirst(pushes).first ?? 0) ?? 0)
             }
         }
     }

@@ -6,10 +6,8 @@ extension Flight {
     enum Step: Sendable {
         /// Ask the database for rows: `claimed` or `claimFailed`.
         case claim(ClaimPlan)
-        /// Ask which updates of Live Activities are sent, and with which times: `ordered` or `failed`.
-        case order(ClaimedJobs, [Int32])
-        /// Ask which background pushes are sent now, given the hourly limit of a device: `paced` or `failed`.
-        case pace(ClaimedJobs, [Int32], most: Int32)
+        /// Ask which of these pushes are sent: `judged`, `claimLost` or `failed`.
+        case ask(Question, ClaimedJobs, [Int32])
         /// Take a turn at the app's rate, once there is a connection to the gateway: `turnGiven` or `failed`.
         case takeTurn(pushes: Int, by: App.Route?)
         /// `waited`.
@@ -32,10 +30,10 @@ extension Flight {
     enum Event: Sendable {
         case claimed(ClaimRows)
         case claimFailed(wasTooLarge: Bool)
-        /// The time of each update; nil: the push has ended, since a newer one exists. No list: the claim is lost.
-        case ordered([Int64?]?)
-        /// What `WorkerStatements.paceDevices` answers. No list: the claim is lost.
-        case paced([Int64?]?)
+        /// What the question's statement answers: a `PushVerdict` for each push, and perhaps a count.
+        case judged([Int64?])
+        /// Another worker has taken the claim over.
+        case claimLost
         /// The wait until the turn begins; nil: there is no turn soon.
         case turnGiven(Duration?)
         case waited
@@ -50,6 +48,9 @@ extension Flight {
         case failed(PostgresError)
         /// The worker is stopping, so the step was not done.
         case abandoned
+
+        /// - Parameter answer: The answer to a question; nil: the claim is lost.
+        init(_ answer: [Int64?]?) { self = answer.map { .judged($0) } ?? .claimLost }
     }
 
     /// What is to be counted and logged.

@@ -128,7 +128,7 @@ struct Flight: Sendable {
         if places.isEmpty { return goOn(from: question, claim, &state, now) }
         guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
         stage = .asking(claim, question, places, refusals: refusals)
-        return question.step(claim.jobs, places)
+        return .ask(question, claim.jobs, places)
     }
 
     private mutating func goOn(
@@ -154,11 +154,10 @@ struct Flight: Sendable {
         _ now: MonotonicInstant
     ) -> Step {
         switch event {
-        case .ordered(let answer?), .paced(let answer?):
-            let verdict = question.verdict(answer, on: places.count)
+        case .judged(let answer):
             var claim = claim
-            claim.jobs.keep(places, stamps: verdict.stamps)
-            news.append(.superseded(pushes: verdict.superseded, app: app))
+            claim.jobs.keep(places, answer)
+            news.append(.superseded(pushes: question.superseded(in: answer, on: places.count), app: app))
             state.schedule.shrank(&claim)
             resetRetries()
             guard claim.jobs.count > 0 else {
@@ -166,7 +165,7 @@ struct Flight: Sendable {
                 return end(claim, &state)
             }
             return goOn(from: question, claim, &state, now)
-        case .ordered(nil), .paced(nil):
+        case .claimLost:
             log(.stale(claim: claim.jobs.id))
             state.schedule.stoppedWaiting(app)
             return end(claim, &state)

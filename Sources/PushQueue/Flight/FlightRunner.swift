@@ -45,15 +45,15 @@ final class FlightRunner {
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
                     .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
                 }
-            case .order(let jobs, let updates):
+            case .ask(.order, let jobs, let updates):
                 let parameters: Parameters = .order(updates, of: jobs, worker: flight.worker)
                 event = await write(for: flight, WorkerStatements.orderUpdates, parameters) {
-                    .ordered(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
+                    Flight.Event(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
-            case .pace(let jobs, let pushes, let most):
+            case .ask(.pace(let most), let jobs, let pushes):
                 let parameters: Parameters = .pace(pushes, of: jobs, worker: flight.worker, most: most)
                 event = await write(for: flight, WorkerStatements.paceDevices, parameters) {
-                    .paced(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
+                    Flight.Event(try $0.isNull(0, 0) ? nil : $0.int64s(0, 0))
                 }
             case .wait(let duration): event = await context.sleep(for: duration) ? .waited : .abandoned
             case .release(let jobs):

@@ -36,8 +36,8 @@ import Testing
             news += flight.takeNews()
             return switch step {
             case .claim: "claim"
-            case .order(_, let updates): "order \(updates.count)"
-            case .pace(_, let pushes, let most): "pace \(pushes.count) at \(most)"
+            case .ask(.order, _, let updates): "order \(updates.count)"
+            case .ask(.pace(let most), _, let pushes): "pace \(pushes.count) at \(most)"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
             case .wait: "wait"
             case .release: "release"
@@ -206,18 +206,18 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "pace 4 at 3")
         // One waits, one has ended, and so has one that waited before.
-        #expect(scene.tell(.paced([0, -1, 0, nil, 1])) == "take a turn for 2")
+        #expect(scene.tell(.judged([0, -1, 0, nil, 1])) == "take a turn for 2")
         let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
         #expect(superseded == [2])
         #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
         #expect(scene.state.schedule.inFlight == 2)
         var all = try Scene(app: 2)
         _ = all.claimed(1, arePaced: true)
-        #expect(all.tell(.paced([-1, 0])) == "end")
+        #expect(all.tell(.judged([-1, 0])) == "end")
         #expect(all.state.schedule.isIdle && all.state.schedule.inFlight == 0)
         var lost = try Scene(app: 2)
         _ = lost.claimed(1, arePaced: true)
-        #expect(lost.tell(.paced(nil)) == "end")
+        #expect(lost.tell(.claimLost) == "end")
         // Without the option nothing is asked.
         var free = try Scene()
         #expect(free.claimed(2, arePaced: true) == "deliver 2")
@@ -240,7 +240,7 @@ import Testing
         #expect(scene.claimed(3, areUpdates: true) == "order 3")
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "order 3")
-        #expect(scene.tell(.ordered([nil, 77, nil])) == "deliver 1")
+        #expect(scene.tell(.judged([nil, 77, nil])) == "deliver 1")
         #expect(scene.state.schedule.inFlight == 1)
         #expect(scene.delivered([.delivered]) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
@@ -252,7 +252,7 @@ import Testing
         for stamps in [[nil, nil] as [Int64?], nil] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2, areUpdates: true)
-            #expect(scene.tell(.ordered(stamps)) == "end")
+            #expect(scene.tell(Flight.Event(stamps)) == "end")
             #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
         }
     }
@@ -260,7 +260,7 @@ import Testing
     @Test func `updates wait for a turn once they are ordered, and go back if the worker ends before`() throws {
         var scene = try Scene(app: 2)
         _ = scene.claimed(3, areUpdates: true)
-        #expect(scene.tell(.ordered([1, 2, nil])) == "take a turn for 2")
+        #expect(scene.tell(.judged([1, 2, nil])) == "take a turn for 2")
         var other = try Scene()
         _ = other.claimed(3, areUpdates: true)
         _ = other.state.drainRequested()

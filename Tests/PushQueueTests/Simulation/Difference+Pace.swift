@@ -25,9 +25,8 @@ extension Difference {
             try await adopt()
             step = same("pace \(claim.id) by \(worker), \(most) an hour", real, model)
             guard let real, worker == held[place].worker else { continue }
-            let question = Flight.Question.pace(most: most)
             held[place].claim = claim
-            held[place].claim.keep(pushes, stamps: question.verdict(real, on: pushes.count).stamps)
+            held[place].claim.keep(pushes, real)
         }
         if held[place].claim.count == 0 { held.remove(at: place) }
         return step

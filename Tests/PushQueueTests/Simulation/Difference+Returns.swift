@@ -87,7 +87,7 @@ extension Difference {
             step = same("order \(claim.id) by \(worker)", real?.map { $0 != nil }, model?.map { $0 != nil })
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
-            held[place].claim.keep(updates, stamps: real)
+            held[place].claim.keep(updates, real)
         }
         if held[place].claim.count == 0 { held.remove(at: place) }
         return step

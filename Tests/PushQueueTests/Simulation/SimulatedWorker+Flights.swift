@@ -27,9 +27,9 @@ extension SimulatedWorker {
             }
         case .takeTurn(let pushes, _):
             ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
-        case .order(let jobs, let updates): ask(way) { .ordered($0.order(updates, of: jobs, as: worker)) }
-        case .pace(let jobs, let pushes, let most):
-            ask(way) { .paced($0.pace(pushes, of: jobs, as: worker, most: most)) }
+        case .ask(.order, let jobs, let updates): ask(way) { Flight.Event($0.order(updates, of: jobs, as: worker)) }
+        case .ask(.pace(let most), let jobs, let pushes):
+            ask(way) { Flight.Event($0.pace(pushes, of: jobs, as: worker, most: most)) }
         case .wait(let duration): after(duration) { self.tell(.waited, to: way) }
         case .release(let jobs):
             ask(way) {
