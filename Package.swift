@@ -189,8 +189,8 @@ let package = Package(
         .testTarget(
             name: "DashboardTests",
             dependencies: [
-                "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPushQueue", "CarillonSchema", "CarillonTLS",
-                "CarillonWeb",
+                "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
+                "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS", "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),

@@ -37,9 +37,12 @@ package struct TemporaryFolder: Sendable {
         return file(name)
     }
 
-    package func read(_ name: String) throws -> String {
+    package func read(_ name: String) throws -> String { try Self.text(of: file(name)) }
+
+    /// Any file's, also one in /proc, whose size is not known before it is read.
+    package static func text(of path: String) throws -> String {
         // By hand, since FoundationEssentials 6.3 leaks a page for each empty file that it reads.
-        guard let stream = fopen(file(name), "r") else { throw CocoaError(.fileReadNoSuchFile) }
+        guard let stream = fopen(path, "r") else { throw CocoaError(.fileReadNoSuchFile) }
         defer { fclose(stream) }
         var text: [UInt8] = []
         while true {

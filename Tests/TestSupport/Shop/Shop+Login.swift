@@ -1,10 +1,12 @@
 import CarillonPostgres
-import TestSupport
 import Testing
 
 extension Shop {
     /// A login by password in the shop's database: where it is, and how it is called.
-    func withLogin(password: String, _ body: (_ address: String, _ name: String) async throws -> Void) async throws {
+    package func withLogin(
+        password: String,
+        _ body: (_ address: String, _ name: String) async throws -> Void
+    ) async throws {
         let name = "bird_\(database.connection.backendProcessID)"
         let here = try #require(try await database.value("current_database()"))
         let url = try await TestCluster.shared.loopbackURL(database: here)

@@ -1,23 +1,25 @@
-import CarillonIO
+package import CarillonIO
 import FoundationEssentials
 import Glibc
-import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// A dashboard that is run by the program, and a client that writes its requests itself.
-struct DashboardClient {
-    let port: UInt16
-    let program: BackgroundProgram
+package struct DashboardClient {
+    package let port: UInt16
+    package let program: BackgroundProgram
 
-    static let pages = [
+    package init(port: UInt16, program: BackgroundProgram) {
+        self.port = port
+        self.program = program
+    }
+
+    package static let pages = [
         "/", "/apps", "/find", "/failures", "/broadcasts", "/scheduled", "/tokens", "/channels", "/activities",
         "/workers",
         "/credentials", "/test", "/changes",
     ]
 
-    static func with(
+    package static func with(
         _ url: String,
         in folder: TemporaryFolder,
         _ words: [String] = [],
@@ -36,24 +38,24 @@ struct DashboardClient {
         }
     }
 
-    struct Answer {
-        let head: String
-        let body: String
+    package struct Answer {
+        package let head: String
+        package let body: String
 
-        var status: String { String(head.dropFirst(9).prefix(3)) }
+        package var status: String { String(head.dropFirst(9).prefix(3)) }
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             head.split(separator: "\r\n").first { $0.hasPrefix(name + ": ") }.map {
                 String($0.dropFirst(name.count + 2))
             }
         }
     }
 
-    func get(_ path: String, headers: String = "", json: Bool = false) async -> Answer {
+    package func get(_ path: String, headers: String = "", json: Bool = false) async -> Answer {
         await ask("GET \(path)", headers: headers + (json ? "Accept: application/json\r\n" : ""))
     }
 
-    func post(_ path: String, _ form: String, headers: String = "") async -> Answer {
+    package func post(_ path: String, _ form: String, headers: String = "") async -> Answer {
         await ask("POST \(path)", headers: headers + "Content-Length: \(form.utf8.count)\r\n", body: form)
     }
 
@@ -66,7 +68,7 @@ struct DashboardClient {
     }
 
     /// The page, read strictly: it has no other scripts than its own, and leads nowhere else.
-    static func read(_ answer: Answer, _ path: String) throws -> HTMLReading {
+    package static func read(_ answer: Answer, _ path: String) throws -> HTMLReading {
         let page = try HTMLReading(answer.body)
         for (name, attributes) in page.elements {
             #expect(!attributes.keys.contains { $0.hasPrefix("on") || $0 == "style" }, "\(path): <\(name)>")
@@ -85,7 +87,7 @@ struct DashboardClient {
         return page
     }
 
-    static func isJSON(_ text: String) -> Bool {
+    package static func isJSON(_ text: String) -> Bool {
         (try? JSONDecoder().decode(Anything.self, from: Data(text.utf8))) != nil
     }
 

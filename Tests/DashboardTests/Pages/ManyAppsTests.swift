@@ -2,8 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// The dashboard of an installation with hundreds of apps.
 @Suite struct ManyAppsTests {
     private static let apps = """

@@ -3,8 +3,6 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// Who sees whole device tokens, and what messages say.
 @Suite struct ContentRightTests {
     private static let token = Shop.token("bad1")

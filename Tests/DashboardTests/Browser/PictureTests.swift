@@ -5,8 +5,6 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// The pictures of docs/images, of the dashboard that `carillon demo --web` leaves running. `make pictures` takes them.
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["PICTURES"] != nil, "'make pictures' runs these"),

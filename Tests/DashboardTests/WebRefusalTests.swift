@@ -2,8 +2,6 @@ import CarillonText
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// What programs are told when a request is refused, by a page or before it reaches one.
 @Suite struct WebRefusalTests {
     private static let json = "Accept: application/json\r\n"

@@ -6,8 +6,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// The dashboard in a real browser: Chromium without a window. `make test` and `make browse` run it.
 @Suite(
     .enabled(if: WebDriver.isWanted, "'make test' and 'make browse' run these"),
@@ -228,8 +226,7 @@ struct BrowserTests {
     /// The connections that browsers have to the dashboard.
     private static func connections(to port: some StringProtocol) throws -> Int {
         let port = String(try #require(UInt16(port)), radix: 16, uppercase: true)
-        // Its size is not known before it is read.
-        let table = try SmallFile.read("/proc/net/tcp").text
+        let table = try TemporaryFolder.text(of: "/proc/net/tcp")
         return table.split(separator: "\n").count { line in
             let fields = line.split(separator: " ")
             return fields.count > 3 && fields[1].hasSuffix(":" + port) && fields[3] == "01"
@@ -286,7 +283,8 @@ struct BrowserTests {
                 await #expect(throws: (any Error).self) { try await work.value }
                 try await loop.eventually("no browser is left") {
                     try FileManager.default.contentsOfDirectory(atPath: "/proc").allSatisfy { name in
-                        guard Int32(name) != nil, let line = try? SmallFile.read("/proc/\(name)/cmdline").text else {
+                        guard Int32(name) != nil, let line = try? TemporaryFolder.text(of: "/proc/\(name)/cmdline")
+                        else {
                             return true
                         }
                         return !line.contains(folder.path)

@@ -2,8 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// What the charts of an hour and of a day show.
 @Suite struct ActivityBucketTests {
     private struct Page: Decodable {

@@ -1,8 +1,6 @@
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// Live Activities in the dashboard.
 @Suite struct ActivitiesPageTests {
     @Test func `each Live Activity under way has its state, its last update and its end`() async throws {

@@ -1,18 +1,17 @@
-import ApplePushSimulator
-import TestSupport
+package import ApplePushSimulator
 
 /// A database with an app in it that sends to a simulator, and the program to run on both.
-struct Shop {
-    let gateway: APNsSimulator
-    let database: TestDatabase
-    let folder: TemporaryFolder
+package struct Shop {
+    package let gateway: APNsSimulator
+    package let database: TestDatabase
+    package let folder: TemporaryFolder
 
-    static let topic = "com.example.shop"
+    package static let topic = "com.example.shop"
 
     /// - Parameters:
     ///   - address: where the app believes its gateway to be; by default where it is.
     ///   - root: whom the app trusts; by default the gateway's own authority.
-    static func with(
+    package static func with(
         _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
         address: String? = nil,
         root: String? = nil,
@@ -35,24 +34,24 @@ struct Shop {
         }
     }
 
-    func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
+    package func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
 
-    func run(_ words: [String]) async throws -> ProgramRun {
+    package func run(_ words: [String]) async throws -> ProgramRun {
         try await ProgramRun.run(words, environment: ["DATABASE_URL": database.url])
     }
 
     /// The program left running; its standard error is what a test listens to.
-    func start(_ words: String...) throws -> BackgroundProgram {
+    package func start(_ words: String...) throws -> BackgroundProgram {
         try BackgroundProgram(words, environment: ["DATABASE_URL": database.url], in: folder)
     }
 
     /// A token that begins so.
-    static func token(_ digits: String) -> String {
+    package static func token(_ digits: String) -> String {
         digits + String(repeating: "0", count: 64 - digits.count)
     }
 
     /// Enqueues one push to each of so many tokens, in one row each.
-    func enqueue(_ count: Int) async throws {
+    package func enqueue(_ count: Int) async throws {
         try await database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)

@@ -5,8 +5,6 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Carillon
-
 /// A real Chromium without a window, driven by chromedriver over WebDriver (W3C) and a few commands of Chromium's own.
 struct WebDriver: Sendable {
     static let isWanted = ProcessInfo.processInfo.environment["BROWSE"] != nil
