@@ -29,7 +29,7 @@ SOURCES := Sources Tests Package.swift
 RECORD ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint check-darwin docs clean
+.PHONY: help packages build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,9 +130,6 @@ format: ## lay out the sources
 lint: ## check layout and structure
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@bash .ci/structure
-
-check-darwin: packages ## type-check the library as a Mac would compile it, against a stand-in for Apple's headers
-	@bash .ci/darwin/check
 
 docs: ## the library's documentation, into .docs/, and the pages of docs/ that are made from the program
 	@bash .ci/packages test

@@ -18,30 +18,26 @@ let domain = settings + [.strictMemorySafety()]
 // The names of modules must differ from those of all packages that depend on this one: hence "Carillon" before words that others
 // use too. In the tree the folder is enough.
 
-func c(_ folder: String, _ pkgConfig: String, _ providers: SystemPackageProvider...) -> Target {
-    .systemLibrary(name: "Carillon" + folder, path: "Sources/" + folder, pkgConfig: pkgConfig, providers: providers)
+func c(_ folder: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(
+        name: "Carillon" + folder,
+        path: "Sources/" + folder,
+        pkgConfig: pkgConfig,
+        providers: [.apt([package])]
+    )
 }
 
-func wrapper(_ folder: String, of dependencies: Target.Dependency..., excluding excluded: [String] = []) -> Target {
+func wrapper(_ folder: String, of dependencies: Target.Dependency...) -> Target {
     .target(
         name: "Carillon" + folder,
         dependencies: dependencies,
         path: "Sources/" + folder,
-        exclude: excluded,
         swiftSettings: settings
     )
 }
 
-#if canImport(Darwin)
-    /// Child processes, signals and terminals, which only the program uses: it is for Linux.
-    let linuxOnly = ["Processes"]
-#else
-    let linuxOnly: [String] = []
-#endif
-
 let package = Package(
     name: "carillon",
-    platforms: [.macOS(.v26)],  // the first whose standard library has InlineArray and UTF8Span; for the libraries only
     products: [
         .executable(name: "carillon", targets: ["Carillon"]),
         .executable(name: "carillon-bench", targets: ["CarillonBenchmarks"]),
@@ -51,19 +47,18 @@ let package = Package(
     targets: [
         // C libraries: a header and a module map each, no logic.
         .systemLibrary(name: "CarillonCLinux", path: "Sources/CLinux"),
-        c("CNGHTTP2", "libnghttp2", .apt(["libnghttp2-dev"]), .brew(["libnghttp2"])),
-        c("COpenSSL", "openssl", .apt(["libssl-dev"]), .brew(["openssl@3"])),
-        c("CPostgres", "libpq", .apt(["libpq-dev"]), .brew(["libpq"])),
-        c("CExpat", "expat", .apt(["libexpat1-dev"]), .brew(["expat"])),
-        c("CMicroHTTP", "libmicrohttpd", .apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])),
+        c("CNGHTTP2", "libnghttp2", "libnghttp2-dev"),
+        c("COpenSSL", "openssl", "libssl-dev"),
+        c("CPostgres", "libpq", "libpq-dev"),
+        c("CExpat", "expat", "libexpat1-dev"),
+        c("CMicroHTTP", "libmicrohttpd", "libmicrohttpd-dev"),
 
         // What needs nothing.
         .target(name: "CarillonText", path: "Sources/Text", swiftSettings: domain),
 
         // The ground floor: each wraps one thing of the outside world.
-        wrapper("POSIX", of: .target(name: "CarillonCLinux", condition: .when(platforms: [.linux]))),
-        wrapper("IO", of: "CarillonPOSIX", excluding: linuxOnly),
-        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonPOSIX", "CarillonText"),
+        wrapper("IO", of: "CarillonCLinux"),
+        wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonText"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
         wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
         wrapper("Web", of: "CarillonCExpat", "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
@@ -90,9 +85,7 @@ let package = Package(
         ),
         .target(
             name: "ApplePushSimulator",
-            dependencies: [
-                "CarillonHTTP2", "CarillonIO", "CarillonPOSIX", "CarillonPushRules", "CarillonText", "CarillonTLS",
-            ],
+            dependencies: ["CarillonHTTP2", "CarillonIO", "CarillonPushRules", "CarillonText", "CarillonTLS"],
             path: "Sources/Simulator",
             swiftSettings: settings
         ),

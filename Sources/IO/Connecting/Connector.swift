@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// Connects to a host, on its loop: looks up the name, races the addresses and enforces the deadline.
 actor Connector {

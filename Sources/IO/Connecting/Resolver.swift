@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// Looks up the addresses of a name, without caching and never on a loop: the C library's resolver cannot be interrupted, and
 /// blocks for many seconds when name servers do not answer.

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// An error from the kernel or the network.
 package struct IOError: CodedError {
@@ -68,12 +68,7 @@ package struct IOError: CodedError {
     /// How many files this process may have open. getrlimit(2).
     package static var openFiles: UInt? {
         var limit = rlimit()
-        #if canImport(Darwin)
-            let resource = RLIMIT_NOFILE
-        #else
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return nil }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
         return UInt(limit.rlim_cur)
     }
 }

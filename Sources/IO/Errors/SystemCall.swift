@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// The kernel's error convention in one place: -1 means that `errno` holds the error, and an interrupted call is repeated.
 enum SystemCall {

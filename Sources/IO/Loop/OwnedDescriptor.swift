@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// A descriptor that is closed with its value.
 struct OwnedDescriptor: ~Copyable {

@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 
 extension ChildProcess {
     package struct Command: Sendable {

@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 import Synchronization
 
 /// A program that this one has started.

@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 
 package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: CInt

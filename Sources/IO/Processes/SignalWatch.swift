@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 import Synchronization
 
 /// Delivers the process's signals as events on a loop, instead of letting them end the process.

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 package enum Terminal {
     /// The width of a line; nil if the descriptor is not a terminal or the terminal does not report its width.

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 package struct User: Hashable, Sendable {
     package let name: String

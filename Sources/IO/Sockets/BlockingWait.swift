@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// Waiting for code on a thread that may block. A loop's thread may not.
 package enum BlockingWait {

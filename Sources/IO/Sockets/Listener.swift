@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// Accepts connections on a port, on a loop, until `close()` is called or the last reference is gone.
 package final class Listener: Sendable {
@@ -18,7 +18,7 @@ package final class Listener: Sendable {
             self.accept = accept
         }
 
-        deinit { CarillonPOSIX.close(descriptor) }
+        deinit { Glibc.close(descriptor) }
 
         func open() {
             do {

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// A stream socket that listens on a port. It is closed with its value.
 package struct ListeningSocket: ~Copyable, Sendable {
@@ -49,7 +49,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         let socket = try Socket.unconnected(family: address.family)
         socket.set(SOL_SOCKET, SO_REUSEADDR, to: CInt(1))
         guard address.withPointer({ bind(socket.descriptor, $0, $1) }) == 0,
-            CarillonPOSIX.listen(socket.descriptor, backlog) == 0
+            Glibc.listen(socket.descriptor, backlog) == 0
         else { throw refusal(errno, address) }
         return socket
     }

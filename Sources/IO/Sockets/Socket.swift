@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 
 /// A stream socket, closed with its value. It is non-blocking, and child processes do not inherit it.
 package struct Socket: ~Copyable, Sendable {

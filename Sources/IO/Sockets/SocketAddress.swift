@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// An IPv4 or IPv6 address with a port.
 package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {

@@ -1,4 +1,5 @@
-import CarillonPOSIX
+import CarillonCLinux
+import Glibc
 
 /// A thread that has to be joined.
 ///
@@ -18,13 +19,7 @@ package final class Thread: Sendable {
     private let handle: Guarded<pthread_t?>
 
     /// Identifies the calling thread while it runs.
-    static var current: UInt {
-        #if canImport(Darwin)
-            UInt(bitPattern: pthread_self())
-        #else
-            pthread_self()
-        #endif
-    }
+    static var current: UInt { pthread_self() }
 
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
         handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
@@ -65,11 +60,7 @@ package final class Thread: Sendable {
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
+        var thread = pthread_t()
         // The new thread takes over this reference; if no thread is created, it is released below.
         let argument = Unmanaged.passRetained(start)
         let result = pthread_create(
@@ -88,7 +79,6 @@ package final class Thread: Sendable {
         return thread
     }
 
-    /// The argument is optional only in Linux's C library.
     private static func run(_ argument: UnsafeMutableRawPointer?) {
         guard let argument else { return }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
@@ -99,10 +89,6 @@ package final class Thread: Sendable {
     /// Names the calling thread for debuggers; Linux takes 15 bytes.
     private static func setName(_ name: String) {
         let short = String(name.prefix(15))
-        #if canImport(Darwin)
-            pthread_setname_np(short)
-        #else
-            pthread_setname_np(pthread_self(), short)
-        #endif
+        pthread_setname_np(pthread_self(), short)
     }
 }

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// A time on CLOCK_MONOTONIC, which cannot be set. Every deadline is one.
 package struct MonotonicInstant: Comparable, Hashable, Sendable {

@@ -1,6 +1,6 @@
 import CarillonIO
-import CarillonPOSIX
 import CarillonTLS
+import Glibc
 
 /// The file that keeps a simulator's authority between starts: its certificate and its private key, readable only by the owner.
 struct AuthorityFile {
@@ -47,7 +47,7 @@ struct AuthorityFile {
         }
         defer { close(descriptor) }
         var text = [UInt8](repeating: 0, count: 65_536)
-        let count = CarillonPOSIX.read(descriptor, &text, text.count)
+        let count = Glibc.read(descriptor, &text, text.count)
         var facts = stat()
         guard count >= 0, fstat(descriptor, &facts) == 0 else {
             throw Self.failure("The file \(path) cannot be read", errno, "remove it to have a new one made")
@@ -88,7 +88,7 @@ struct AuthorityFile {
         }
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { CarillonPOSIX.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             guard count >= 0 || errno == EINTR else { break }
             rest = rest.dropFirst(max(0, count))
         }

@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// The names and addresses that a server certificate can have.
 enum ServerName {

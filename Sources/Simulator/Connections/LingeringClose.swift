@@ -1,5 +1,5 @@
 import CarillonIO
-import CarillonPOSIX
+import Glibc
 
 /// Keeps reading for a while before a client's socket is closed. Closing a socket with unread bytes resets the connection, and the
 /// last bytes to the client, which contain the cause, would be lost.

@@ -1,5 +1,5 @@
-import CarillonPOSIX
 import CarillonText
+import Glibc
 
 /// A dead device token and the time of its death, as the legacy feedback service reports them.
 public struct DeadToken: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import CarillonIO
-import CarillonPOSIX
+import Glibc
 
 /// A file to which lines are appended, a whole batch per write; `-` is standard output.
 ///
@@ -56,7 +56,7 @@ struct LogFile: ~Copyable {
             let limit = mayBlock ? Self.pieceLimit : .max
             let count = bytes.withUnsafeBytes { buffer in
                 let rest = UnsafeRawBufferPointer(rebasing: buffer[written...].prefix(limit))
-                return CarillonPOSIX.write(descriptor, rest.baseAddress, rest.count)
+                return Glibc.write(descriptor, rest.baseAddress, rest.count)
             }
             if count >= 0 {
                 written += count

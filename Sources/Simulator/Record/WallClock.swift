@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 enum WallClock {
     /// Milliseconds since 1970.

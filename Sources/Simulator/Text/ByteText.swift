@@ -1,4 +1,4 @@
-import CarillonPOSIX
+import Glibc
 
 /// Comparisons of header bytes with known words, without creating a `String`.
 extension Span where Element == UInt8 {

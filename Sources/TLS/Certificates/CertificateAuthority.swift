@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import CarillonPOSIX
+import Glibc
 
 /// A private authority for the simulator, the demonstration and tests. Only clients that are given its root trust the certificates
 /// that it issues.

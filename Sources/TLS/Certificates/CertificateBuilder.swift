@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import CarillonPOSIX
+import Glibc
 
 struct CertificateBuilder {
     private let certificate: Certificate

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
-import CarillonPOSIX
 import CarillonText
+import Glibc
 
 /// The fields of a certificate that people read and checks use.
 package struct CertificateFacts: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 import CarillonIO
-import CarillonPOSIX
+import Glibc
 
 /// OpenSSL's own socket BIO, except that writing raises no `SIGPIPE`: a closed connection must not end the program that uses this
 /// library, whichever thread calls it.

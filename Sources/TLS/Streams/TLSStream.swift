@@ -1,6 +1,6 @@
 import CarillonCOpenSSL
 package import CarillonIO
-import CarillonPOSIX
+import Glibc
 
 /// A TLS connection over a socket that it owns. It never waits; its methods return what the descriptor must be ready for.
 ///
