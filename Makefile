@@ -8,6 +8,8 @@ MESSAGES ?= 20000
 # Where `make dev` shows its dashboard.
 ADDRESS ?= 127.0.0.1:9465
 TEST_FLAGS ?=
+# Which targets `make packages` installs for.
+FOR ?= build
 # Which tests `make test` runs: a pattern that a name must match, such as SettlementTests. Without it, all of them.
 FILTER ?=
 # How many seconds each of the fuzz tests goes on for in `make fuzz`.
@@ -29,98 +31,102 @@ SOURCES := Sources Tests Package.swift
 RECORD ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint docs clean
+.PHONY: help packages needed build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-packages: ## install the system packages that are missing (asks sudo where not root)
+packages: ## install the missing system packages, with sudo; FOR=test: those of the tests too (or bench, interop)
+	@bash .ci/packages $(FOR) install
+	$(if $(filter test,$(FOR)),@bash .ci/optional install)
+
+needed:
 	@bash .ci/packages build
 
-build: packages ## build everything, with tests, for development
+build: needed ## build everything, with tests, for development
 	$(SWIFT) build --build-tests
 
-release: packages ## build the program: .build/release/carillon, Swift's runtime linked in
+release: needed ## build the program: .build/release/carillon, Swift's runtime linked in
 	$(RELEASE) --product carillon
 	@echo "built .build/release/carillon"
 
-dev: packages ## the demonstration with its dashboard, built and started again when a file changes; ADDRESS=127.0.0.1:9465
+dev: needed ## the demonstration with its dashboard, built and started again when a file changes; ADDRESS=127.0.0.1:9465
 	@SWIFT='$(SWIFT)' ADDRESS='$(ADDRESS)' bash .ci/dev
 
-demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch pushes travel
+demo: release ## a private PostgreSQL, a simulator of APNs, two workers: watch pushes travel
 	.build/release/carillon demo --messages $(MESSAGES)
 
-test: packages ## run every test that a commit must pass; FILTER=SettlementTests runs only tests whose name matches
+test: needed ## run every test that a commit must pass; FILTER=SettlementTests runs only tests whose name matches
 	@bash .ci/packages test
 	$(if $(FILTER),,@bash .ci/optional)
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(if $(FILTER),--filter '$(FILTER)') $(TEST_FLAGS)
 	$(if $(FILTER),,@SWIFT='$(SWIFT)' bash .ci/outside)
 
-browse: packages ## only the tests of the dashboard in a real browser
+browse: needed ## only the tests of the dashboard in a real browser
 	@bash .ci/packages test
 	@bash .ci/optional
 	$(SWIFT) build --build-tests
 	BROWSE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'BrowserTests' $(TEST_FLAGS)
 
-pictures: packages ## take the pictures of the dashboard that the documentation shows, in Chromium
+pictures: needed ## take the pictures of the dashboard that the documentation shows, in Chromium
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	PICTURES=$(CURDIR)/docs/images $(SWIFT) test --skip-build --disable-xctest --filter 'PictureTests' $(TEST_FLAGS)
 
-freeze: packages ## write the schema of this version into Tests/Upgrades, for the tests of upgrading: before each tag
+freeze: needed ## write the schema of this version into Tests/Upgrades, for the tests of upgrading: before each tag
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	FREEZE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'FrozenSchemaTests' $(TEST_FLAGS)
 
-fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
+fuzz: needed ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
 	$(SWIFT) build --build-tests
 	FUZZ=$(FUZZ) $(SWIFT) test --skip-build --disable-xctest --filter 'FuzzTests' $(TEST_FLAGS)
 
-faults: packages ## the whole fault board, long cases too: a table of every fault, and the score
+faults: needed ## the whole fault board, long cases too: a table of every fault, and the score
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
 
-versions: packages ## migrations, demo and the short fault board on each PostgreSQL version that can be had (needs python3 and pip)
+versions: needed ## migrations, demo and the short fault board on each PostgreSQL version that can be had (needs python3 and pip)
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/versions
 
-soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a worker's memory, descriptors and threads stay flat
+soak: needed ## SOAK=600 seconds of random faults: nothing is lost, and a worker's memory, descriptors and threads stay flat
 	$(SWIFT) build --build-tests
 	SOAK=$(SOAK) $(SWIFT) test --skip-build --disable-xctest --filter 'SoakCases' $(TEST_FLAGS)
 
-interop: packages ## programs of others, from PyPI and Debian: drivers that enqueue, clients and gateways of both protocols
+interop: needed ## programs of others, from PyPI and Debian: drivers that enqueue, clients and gateways of both protocols
 	$(SWIFT) build --product carillon
 	@bash .ci/packages interop
 	@bash .ci/interop
 
-simulation: packages ## SEEDS=20000 seeds of the simulation, in an optimized build
+simulation: needed ## SEEDS=20000 seeds of the simulation, in an optimized build
 	$(SWIFT) build --build-tests $(OPTIMIZED_BUILD)
 	CARILLON_SIMULATION_RUNS=$(SEEDS) $(SWIFT) test --skip-build $(OPTIMIZED_BUILD) --disable-xctest \
 		--filter 'PushQueueTests.SimulationTests' $(TEST_FLAGS)
 
-test-thread: packages ## the same tests under ThreadSanitizer
+test-thread: needed ## the same tests under ThreadSanitizer
 	@bash .ci/packages test
 	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/thread.suppressions $(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
 
-test-address: packages ## the same tests under AddressSanitizer and LeakSanitizer
+test-address: needed ## the same tests under AddressSanitizer and LeakSanitizer
 	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
-bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs; RECORD=docs/benchmarks.json keeps the figures
+bench: needed ## measure on this machine, a few minutes: throughput, and what an INSERT costs; RECORD=docs/benchmarks.json keeps the figures
 	@bash .ci/packages bench
 	$(RELEASE) --product carillon
 	$(RELEASE) --product carillon-bench
 	$(COMMIT) .build/release/carillon-bench $(RECORD:%=--record %) short
 
-bench-long: packages ## the rest of the published numbers: latency, fairness, long transactions, deep queues (10 GB)
+bench-long: needed ## the rest of the published numbers: latency, fairness, long transactions, deep queues (10 GB)
 	@bash .ci/packages bench
 	$(RELEASE) --product carillon
 	$(RELEASE) --product carillon-bench
 	$(COMMIT) .build/release/carillon-bench $(RECORD:%=--record %) long
 
-plots: packages ## the tables and plots of docs/benchmarks.md, from docs/benchmarks.json
+plots: needed ## the tables and plots of docs/benchmarks.md, from docs/benchmarks.json
 	$(SWIFT) build --build-tests
 	PAGES=write $(SWIFT) test --skip-build --disable-xctest --filter 'BenchmarkPageTests' $(TEST_FLAGS)
 
