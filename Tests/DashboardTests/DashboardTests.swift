@@ -38,6 +38,21 @@ import Testing
         return try await shop.database.number("SELECT carillon.enqueue('shop', ARRAY[\(list)], alert => 'hi'\(more))")
     }
 
+    @Test func `every page is in the reference, and in a test`() throws {
+        let reference = try GeneratedPage("docs/http.md").text
+        for path in Client.routes {
+            let name = path.replacing("{name}", with: "NAME").replacing("{id}", with: "ID")
+            #expect(reference.contains("`\(name)`"), "docs/http.md lacks \(path)")
+        }
+        // The next test and ActionTests ask for these.
+        let others = Client.routes.filter { !Client.pages.contains($0) }
+        #expect(
+            others == [
+                "/apps/{name}", "/messages/{id}", "/messages/{id}/cancel", "/failures/requeue", "/failures/dismiss",
+            ]
+        )
+    }
+
     @Test func `every page is HTML and JSON, small, and read with the rights of a reader`() async throws {
         try await withReader { shop, client, _, _ in
             let first = try await enqueue(shop, "a0", "dead", "bad", more: ", reference => 'order 7'")

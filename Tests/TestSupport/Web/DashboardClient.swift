@@ -13,11 +13,16 @@ package struct DashboardClient {
         self.program = program
     }
 
-    package static let pages = [
-        "/", "/apps", "/find", "/failures", "/broadcasts", "/scheduled", "/tokens", "/channels", "/activities",
-        "/workers",
-        "/credentials", "/test", "/changes",
-    ]
+    /// The paths of all pages, in the order in which the dashboard lists them.
+    package static let routes: [String] = {
+        guard let source = try? GeneratedPage("Sources/Dashboard/Dashboard.swift").text else {
+            preconditionFailure("Dashboard.swift cannot be read")
+        }
+        return source.matches(of: /Page\("([^"]+)"\)/).map { String($0.output.1) }
+    }()
+
+    /// Those that need no parameter.
+    package static let pages = routes.filter { $0.count { $0 == "/" } == 1 }
 
     package static func with(
         _ url: String,
