@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// A stand-in for Apple's push notification service on a port of this machine. It is as strict as the real one.
+/// Simulates Apple's push notification service on a port of this machine. It is as strict as the real one.
 ///
 /// ```swift
 /// var configuration = SimulatorConfiguration()

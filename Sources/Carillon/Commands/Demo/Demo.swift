@@ -7,7 +7,7 @@ import CarillonWeb
 extension Command {
     static let demo = Command(
         "demo",
-        summary: "Demonstrate Carillon with a private PostgreSQL, a stand-in for APNs and two workers.",
+        summary: "Demonstrate Carillon with a private PostgreSQL, a simulator of APNs and two workers.",
         discussion:
             "Starts everything it needs and stops it at the end. It enqueues pushes to a mix of good, dead and "
             + "throttled tokens, sends them, runs a feedback pass, and compares what PostgreSQL has recorded with "
@@ -73,7 +73,7 @@ struct Demonstration: Sendable {
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()
         return try await Cleanup.after({ await gateway.stop() }) {
-            say("A stand-in for APNs listens at localhost:\(gateway.port).")
+            say("A simulator of APNs listens at localhost:\(gateway.port).")
             return try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
                 try await send(DemoDatabase(connection: connection), url, gateway)
             }

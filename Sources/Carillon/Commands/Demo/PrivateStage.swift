@@ -2,7 +2,7 @@ import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 
-/// A private PostgreSQL and a stand-in for APNs, which exist as long as `play` runs. Both are removed at the end.
+/// A private PostgreSQL and a simulator of APNs, which exist as long as `play` runs. Both are removed at the end.
 struct PrivateStage: Sendable {
     let configuration: SimulatorConfiguration
     let console: Console

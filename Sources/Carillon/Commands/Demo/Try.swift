@@ -7,7 +7,7 @@ import FoundationEssentials
 extension Command {
     static let tryOut = Command(
         "try",
-        summary: "Start a database, a stand-in for APNs, an app and a worker, to try Carillon from psql.",
+        summary: "Start a database, a simulator of APNs, an app and a worker, to try Carillon from psql.",
         discussion:
             "Starts everything it needs, and removes it after Ctrl-C. It prints a call of enqueue to paste into "
             + "psql. Then it prints each push that the gateway receives, with its answer, payload and unusual "

@@ -6,7 +6,7 @@ import FoundationEssentials
 extension Command {
     static let simulator = Command(
         "simulator",
-        summary: "Run a stand-in for APNs that checks pushes like Apple.",
+        summary: "Run a simulator of APNs that checks pushes like Apple.",
         discussion:
             "Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass "
             + "it to 'app add --gateway-ca'. With --state, later starts have the same root certificate. Accepts any "

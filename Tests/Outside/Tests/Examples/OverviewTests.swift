@@ -7,7 +7,7 @@ private enum Gateway {
     @TaskLocal static var production = ApplePush.Gateway.production
 }
 
-/// The README's program, and that of the library's first page.
+/// The program of docs/library.md, and that of the library's first page.
 @Suite struct OverviewTests {
     private let app = App()
     private let p8 = Test.p8
@@ -31,7 +31,7 @@ private enum Gateway {
         #expect(app.retries == [[tokens[2]]])
     }
 
-    @Test func `the README's program`() async throws {
+    @Test func `the program of the library's page in docs`() async throws {
         try await withSimulator {
             let gateway = Gateway.production  // or .sandbox, or the simulator's
             let credential = try Credential(signingKey: p8, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
