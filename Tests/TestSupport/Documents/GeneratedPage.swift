@@ -13,7 +13,7 @@ package struct GeneratedPage {
     /// Its path on this machine.
     package var file: String {
         var url = URL(filePath: #filePath)
-        for _ in 0..<3 { url.deleteLastPathComponent() }
+        for _ in 0..<4 { url.deleteLastPathComponent() }
         return url.path + "/" + path
     }
 

@@ -53,10 +53,10 @@ import Testing
             let id = try await shop.database.number("SELECT carillon.enqueue('shop', '{aa}', 'x')")
             var fields: Set<Field> = []
             let visitor = try await Visitor(client)
-            let deeds = ["requeue?include_unknown=yes&", "dismiss?"].map {
+            let actions = ["requeue?include_unknown=yes&", "dismiss?"].map {
                 "/failures/\($0)app=shop&reason=BadDeviceToken"
             }
-            for path in DashboardClient.pages + ["/apps/shop", "/messages/\(id)/cancel"] + deeds {
+            for path in DashboardClient.pages + ["/apps/shop", "/messages/\(id)/cancel"] + actions {
                 let page = try DashboardClient.read(await client.get(path, headers: visitor.headers), path)
                 fields.formUnion(Self.fields(of: page))
             }
