@@ -113,19 +113,18 @@ import Testing
                     ARRAY[carillon.job(id => 5, lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())])
                 """
             )
-            let settle = """
-                SELECT carillon.settle(1, 1, %, '{5}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-                    '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') AS answer
-                """
-            func attempt(as worker: String) async throws -> [String] {
-                try await queue.database.rows(settle.split(separator: "%").joined(separator: worker))
+            func attempt(_ worker: String, _ claimed: String, _ number: String) async throws -> [String] {
+                let call = TestDatabase.settle([
+                    "claim": "1", "worker": worker, "claimed": claimed, "settlement_number": number, "ended": "{5}",
+                ])
+                return try await queue.database.rows(call)
             }
-            #expect(try await attempt(as: "2, '2026-01-01 00:00Z', 0::smallint") == ["(lost)"])
+            #expect(try await attempt("2", "2026-01-01 00:00Z", "0") == ["(lost)"])
             // A claim that a crash of the database undid, and whose number was given away again.
-            #expect(try await attempt(as: "1, '2025-12-31 23:59Z', 0::smallint") == ["(before)"])
-            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 1::smallint") == ["(before)"])
-            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(written)"])
-            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(before)"])
+            #expect(try await attempt("1", "2025-12-31 23:59Z", "0") == ["(before)"])
+            #expect(try await attempt("1", "2026-01-01 00:00Z", "1") == ["(before)"])
+            #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(written)"])
+            #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(before)"])
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1)
         }
     }

@@ -186,6 +186,14 @@ import Testing
 
     @Test func `a settlement writes feedback for BadDeviceToken if the app has reap_bad_tokens`() async throws {
         try await TestDatabase.withDemo { database async throws in
+            let settlement = TestDatabase.settle([
+                "claim": "5", "worker": "7", "claimed": "2020-01-01Z", "ended": "{1}", "ended_sent": "{0}",
+                "ended_failed": "{2}",
+                "failed": "{1,1}", "failed_reference": "{NULL,NULL}", "failed_token": "{aa,bb}",
+                "failed_status": "{400,400}",
+                "failed_reason": "{BadDeviceToken,BadTopic}", "failed_unregistered_at": "{NULL,NULL}",
+                "failed_apns_id": "{NULL,NULL}", "failed_attempt": "{1,1}",
+            ])
             for setting in ["false", "true"] {
                 try await database.run(
                     """
@@ -194,10 +202,7 @@ import Testing
                     INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
                     VALUES (5, 7, 1, ARRAY[carillon.job(id => 1, lane => 1::smallint, tokens => '{aa,bb}', payload => '{}',
                         created_at => now())], '2020-01-01Z');
-                    SELECT carillon.settle(1, 5, 7, '2020-01-01Z', 0::smallint,
-                        '{1}', '{}', '{}', '{}', '{}', '{0}', '{2}', '{}', '{}', '{}', '{}',
-                        '{1,1}', '{NULL,NULL}', '{aa,bb}', '{400,400}', '{BadDeviceToken,BadTopic}', '{NULL,NULL}',
-                        '{NULL,NULL}', '{NULL,NULL}', '{1,1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+                    \(settlement)
                     """
                 )
                 #expect(

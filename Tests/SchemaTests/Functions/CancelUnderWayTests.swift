@@ -31,32 +31,27 @@ import Testing
 
         private static func settle(
             _ claim: Int,
-            again: [Int],
+            again jobs: [Int],
             after: String = "NULL",
-            ended: String = "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
-            isWhole: [Bool]? = nil,
-            tokens: String = "'{}', '{}'"
+            _ others: [String: String] = [:]
         ) -> String {
-            let none = { (count: Int) in [String](repeating: "'{}'", count: count).joined(separator: ", ") }
-            let list = { (element: String) in
-                "'{\([String](repeating: element, count: again.count).joined(separator: ","))}'"
-            }
-            let whole = (isWhole ?? again.map { _ in true }).map { $0 ? "t" : "f" }.joined(separator: ",")
-            // Claim 1 is of app 1, and claim 2 of app 2.
-            return """
-                SELECT carillon.settle(\(claim), \(claim), 1, '2026-01-01Z', 0::smallint, \(ended), \(none(9)),
-                    '{\(again.map { "\($0)" }.joined(separator: ","))}', '{\(whole)}', \(list("2")), \(list(after)),
-                    '{}', '{}', \(tokens), \(none(8)))
-                """
+            let each = { (value: String) in "{\(jobs.map { _ in value }.joined(separator: ","))}" }
+            let arguments = [
+                // Claim 1 is of app 1, and claim 2 of app 2.
+                "app": "\(claim)", "claim": "\(claim)", "claimed": "2026-01-01Z",
+                "again": "{\(jobs.map(String.init).joined(separator: ","))}", "again_whole": each("t"),
+                "again_attempt": each("2"), "again_after": each(after),
+            ]
+            return TestDatabase.settle(arguments.merging(others) { $1 })
         }
 
         /// One token of message 100 was sent.
         private static let settleOneToken = settle(
             1,
             again: [100, 101],
-            ended: "'{100}', '{1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'",
-            isWhole: [false, true],
-            tokens: "'{1}', '{bb}'"
+            [
+                "ended": "{100}", "ended_remaining": "{1}", "again_whole": "{f,t}", "again_place": "{1}", "again_token": "{bb}",
+            ]
         )
     }
 

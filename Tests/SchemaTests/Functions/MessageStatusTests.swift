@@ -21,12 +21,11 @@ import Testing
 
     /// Settles that claim: the whole job is retried in an hour, after a 503.
     private static func retry(_ id: String) -> String {
-        """
-        SELECT carillon.settle(1, 5, 1, '2026-01-01Z', 0::smallint, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-            '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-            '{\(id)}', '{t}', '{2}', '{3600000}', '{503}', '{ServiceUnavailable}', '{}', '{}',
-            '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
-        """
+        TestDatabase.settle([
+            "claim": "5", "claimed": "2026-01-01Z",
+            "again": "{\(id)}", "again_whole": "{t}", "again_attempt": "{2}", "again_after": "{3600000}",
+            "again_status": "{503}", "again_reason": "{ServiceUnavailable}",
+        ])
     }
 
     @Test func `message_status shows each state of a message, from enqueueing to its end`() async throws {
