@@ -30,6 +30,28 @@ import Testing
         }
     }
 
+    /// The next claim, which must be there.
+    private func claim(
+        _ board: inout LaneBoard,
+        at now: MonotonicInstant? = nil,
+        _ allowance: LaneBoard.Allowance = .pushes(room: 10000),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> ClaimPlan {
+        let plan = next(&board, at: now, allowance)
+        return try #require(plan, sourceLocation: sourceLocation)
+    }
+
+    private func expectNone(
+        _ board: inout LaneBoard,
+        at now: MonotonicInstant? = nil,
+        _ allowance: LaneBoard.Allowance = .pushes(room: 10000),
+        because reason: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let plan = next(&board, at: now, allowance)
+        #expect(plan == nil, reason, sourceLocation: sourceLocation)
+    }
+
     private func lane(_ app: Int32, _ number: Int16 = 1) -> Lane { Lane(app: app, number: number) }
 
     /// Claims from lanes that never run dry, and counts the pushes of each.
@@ -45,17 +67,14 @@ import Testing
 
     @Test func `a lane without rows is not claimed from`() {
         var board = LaneBoard(quantum: 100)
-        do {
-            let none = next(&board)
-            #expect(none == nil)
-        }
+        expectNone(&board)
     }
 
     @Test func `a claim that was too large is halved, and a lane with a row that is too large rests`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1), lane(2)], at: start)
         var rows: [Int32] = []
-        while let plan = self.next(&board), rows.count < 40 {
+        while let plan = next(&board), rows.count < 40 {
             guard plan.lane.app == 1 else {
                 board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
                 continue
@@ -65,34 +84,25 @@ import Testing
         }
         #expect(rows == [62, 31, 15, 7, 3, 1])
         let later = start + LaneBoard.parkingTime
-        let next = self.next(&board, at: later)
-        let plan = try #require(next)
+        let plan = try claim(&board, at: later)
         #expect(plan.rows == 1)
         board.claimed(plan, rows: 1, pushes: 1, first: 1, next: 1, at: later)
-        let more = self.next(&board, at: later)
+        let more = next(&board, at: later)
         #expect(more?.rows == 2)
     }
 
     @Test func `the first claim of a lane is small`() throws {
         var board = LaneBoard(quantum: 800)
         board.found([lane(1)], at: start)
-        let firstPlan = next(&board)
-        let first = try #require(firstPlan)
+        let first = try claim(&board)
         let little = 800 / LaneBoard.caution
         #expect(first.pushes == Int32(little))
-        do {
-            let none = next(&board)
-            #expect(none == nil, "one look at a time")
-        }
+        expectNone(&board, because: "one look at a time")
         board.claimed(first, rows: Int(first.rows), pushes: little, first: 1, next: nil, at: start)
-        let secondPlan = next(&board)
-        let second = try #require(secondPlan)
+        let second = try claim(&board)
         #expect(second.pushes > first.pushes)
         board.claimed(second, rows: 3, pushes: 3, first: 101, next: nil, at: start)
-        do {
-            let none = next(&board)
-            #expect(none == nil, "it had less than was asked for")
-        }
+        expectNone(&board, because: "it had less than was asked for")
     }
 
     @Test func `apps get equal shares`() {
@@ -136,10 +146,8 @@ import Testing
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(1, 0)], at: start)
         let end = start + .seconds(2)
-        let held = next(&board, .blocked(until: end))
-        #expect(held == nil)
-        let early = next(&board, at: start + .milliseconds(1999))
-        #expect(early == nil)
+        expectNone(&board, .blocked(until: end))
+        expectNone(&board, at: start + .milliseconds(1999))
         let lanes = [next(&board, at: end), next(&board, at: end)].compactMap { $0?.lane.number }
         #expect(lanes.sorted() == [0, 1])
     }
@@ -159,26 +167,19 @@ import Testing
     @Test func `a row that did not fit is claimed when there is room`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1)], at: start)
-        let firstPlan = next(&board)
-        let first = try #require(firstPlan)
+        let first = try claim(&board)
         board.claimed(first, rows: 0, pushes: 0, first: nil, next: 700, at: start)
-        do {
-            let none = next(&board, .pushes(room: 699))
-            #expect(none == nil)
-        }
-        let secondPlan = next(&board, .pushes(room: 700))
-        let second = try #require(secondPlan)
+        expectNone(&board, .pushes(room: 699))
+        let second = try claim(&board, .pushes(room: 700))
         #expect(second.pushes == 700)
     }
 
     @Test func `claims of rows with many pushes have fewer rows`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1)], at: start)
-        let firstPlan = next(&board)
-        let first = try #require(firstPlan)
+        let first = try claim(&board)
         board.claimed(first, rows: 1, pushes: 100, first: 1, next: 100, at: start)
-        let secondPlan = next(&board)
-        let second = try #require(secondPlan)
+        let second = try claim(&board)
         #expect(second.rows <= 10)
     }
 
@@ -188,8 +189,7 @@ import Testing
         var now = start
         var id: Int64 = 1
         for _ in 0..<42 {
-            let planPlan = next(&board, at: now)
-            let plan = try #require(planPlan)
+            let plan = try claim(&board, at: now)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
             id += Int64(plan.rows)
             now = now + .milliseconds(20)
@@ -197,26 +197,22 @@ import Testing
         let floor = try #require(board.floors.first)
         #expect(floor.id > 1)
         #expect(floor.id < id - 4096)
-        let usualPlan = next(&board, at: now)
-        let usual = try #require(usualPlan)
+        let usual = try claim(&board, at: now)
         #expect(usual.floor == id - Int64(usual.rows), "most claims begin at the rows that were claimed last")
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
         #expect(board.risenFloors.map(\.id) == [floor.id])
         now = now + ScanFloor<Int64>.leastInterval
-        let rarePlan = next(&board, at: now)
-        let rare = try #require(rarePlan)
+        let rare = try claim(&board, at: now)
         #expect(rare.floor == floor.id, "now and then, a claim sees what was committed late")
         board.returned(to: lane(1), lowest: 3, at: now)
-        let lowerPlan = next(&board, at: now)
-        let lower = try #require(lowerPlan)
+        let lower = try claim(&board, at: now)
         #expect(lower.floor == 3)
     }
 
     @Test func `rows that return below the floor are claimed`() throws {
         var board = LaneBoard(quantum: 10)
         board.returned(to: lane(1), lowest: 7, at: start)
-        let planPlan = next(&board)
-        let plan = try #require(planPlan)
+        let plan = try claim(&board)
         #expect(plan.floor <= 7)
     }
 
@@ -227,8 +223,7 @@ import Testing
             board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
         }
         board.forgetIdle(at: start + .seconds(11))
-        let none = next(&board)
-        #expect(none == nil)
+        expectNone(&board)
         #expect(board.floors.isEmpty)
     }
 }

@@ -38,6 +38,11 @@ import Testing
         return plans
     }
 
+    func plan(_ state: inout WorkerState, at now: MonotonicInstant) throws -> ClaimPlan {
+        let plan = state.nextClaim(at: now)
+        return try #require(plan)
+    }
+
     /// An answer of as many one-token jobs as the plan asks for; `more` says of the row behind them.
     func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimRows {
         let rows = rows ?? Int(plan.pushes)
@@ -49,8 +54,7 @@ import Testing
 
     /// Claims from the lane and sends all of it; the claim is in the air.
     func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> HeldClaim {
-        let next = state.nextClaim(at: now)
-        let plan = try #require(next)
+        let plan = try plan(&state, at: now)
         let answer = self.answer(to: plan, rows: rows)
         _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
         return HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
@@ -242,13 +246,11 @@ import Testing
         var state = try begin(with: [self.second])
         state.renewed(workersAlive: 2, askedAt: now)
         _ = state.understood([self.second], at: now)
-        let firstPlan = state.nextClaim(at: now)
-        let first = try #require(firstPlan)
+        let first = try plan(&state, at: now)
         // A tenth of a second at 40 a second.
         #expect(first.pushes == 4)
         _ = state.schedule.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, of: state.apps, at: now)
-        let secondPlan = state.nextClaim(at: now)
-        let second = try #require(secondPlan)
+        let second = try plan(&state, at: now)
         _ = state.schedule.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, of: state.apps, at: now)
         let third = state.nextClaim(at: now)
         #expect(third == nil)
