@@ -26,18 +26,18 @@ struct FailureAction {
 
     static func instant(_ place: Int) -> String { "'epoch'::timestamptz + $\(place) * interval '1 microsecond'" }
 
-    let deed: FailureSelection.Deed
+    let operation: FailureSelection.Operation
     let database: WebDatabase
 
-    init(_ deed: FailureSelection.Deed, _ database: WebDatabase) {
-        self.deed = deed
+    init(_ operation: FailureSelection.Operation, _ database: WebDatabase) {
+        self.operation = operation
         self.database = database
     }
 
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the failures.") }
         var selection = FailureSelection(
-            deed: deed,
+            operation: operation,
             app: app,
             reason: form["reason"],
             includesUnknown: form.isOn("include_unknown"),
@@ -50,7 +50,7 @@ struct FailureAction {
             let step = try await step(selection, viewer)
             pushes += step.pushes
             guard let next = step.next else {
-                return .done(selection.listLink, Notice(deed.notice, count: pushes))
+                return .done(selection.listLink, Notice(operation.notice, count: pushes))
             }
             selection.after = next
             if MonotonicInstant.now - start > Self.longestRun {
@@ -67,9 +67,9 @@ struct FailureAction {
             selection.reason,
             viewer.name
         )
-        if deed == .requeue { parameters.append(selection.includesUnknown) }
+        if operation == .requeue { parameters.append(selection.includesUnknown) }
         do {
-            return try await database.change(deed == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
+            return try await database.change(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
                 (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
             }
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {

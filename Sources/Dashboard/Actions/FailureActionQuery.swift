@@ -15,13 +15,13 @@ struct FailureActionQuery {
     )
     private static let now = Statement("web_now", "SELECT now() AS now")
 
-    let deed: FailureSelection.Deed
+    let operation: FailureSelection.Operation
     let database: WebDatabase
     let request: Request
     let viewer: Viewer
 
-    init(_ deed: FailureSelection.Deed, _ database: WebDatabase, _ request: Request, _ viewer: Viewer) {
-        self.deed = deed
+    init(_ operation: FailureSelection.Operation, _ database: WebDatabase, _ request: Request, _ viewer: Viewer) {
+        self.operation = operation
         self.database = database
         self.request = request
         self.viewer = viewer
@@ -37,7 +37,7 @@ struct FailureActionQuery {
         }
         let now = try await database.query(Self.now, Parameters()) { rows in try rows.timestamp(0, "now") }
         let selection = FailureSelection(
-            deed: deed,
+            operation: operation,
             app: app,
             reason: request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 },
             includesUnknown: request.parameter("include_unknown") != nil,
@@ -46,7 +46,7 @@ struct FailureActionQuery {
         )
         let parameters = Parameters(
             app,
-            deed.rawValue,
+            operation.rawValue,
             selection.after,
             selection.until,
             selection.reason,

@@ -15,7 +15,7 @@ struct FailureActionView: PageView {
     let found: Found?
     let soFar: Int64
 
-    var title: String { "\(selection.deed.verb) failures" }
+    var title: String { "\(selection.operation.verb) failures" }
     var section: PageSection { .failures }
     var refreshInterval: Int? { nil }
 
@@ -34,7 +34,7 @@ struct FailureActionView: PageView {
                     "include_unknown": selection.includesUnknown ? "yes" : nil,
                 ]
             ) {
-                ActionForm.button(found == nil ? "Go on" : selection.deed.verb, isDangerous: true)
+                ActionForm.button(found == nil ? "Go on" : selection.operation.verb, isDangerous: true)
             }
         }
         HTML(.p) { HTML(.a, .href(selection.listLink)) { "Back to the failures" } }
@@ -42,15 +42,15 @@ struct FailureActionView: PageView {
 
     private var question: String {
         guard let found else {
-            let done = selection.deed == .requeue ? "requeued" : "dismissed"
+            let done = selection.operation == .requeue ? "requeued" : "dismissed"
             return "\(Counted.text(soFar, "push was", "pushes were")) \(done). There are more pushes \(selection.text)."
         }
         let count = Counted.text(found.pushes, "push", "pushes")
-        return "\(selection.deed.verb) \(found.isAll ? "" : "more than ")\(count) \(selection.text)?"
+        return "\(selection.operation.verb) \(found.isAll ? "" : "more than ")\(count) \(selection.text)?"
     }
 
     private var consequence: String {
-        switch selection.deed {
+        switch selection.operation {
         case .requeue:
             "Fix the cause first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
                 + "once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures are left out"
@@ -63,7 +63,7 @@ struct FailureActionView: PageView {
     }
 
     private var nothing: String {
-        "No push \(selection.text) can be \(selection.deed == .requeue ? "requeued" : "dismissed")."
+        "No push \(selection.text) can be \(selection.operation == .requeue ? "requeued" : "dismissed")."
     }
 
     var json: JSONValue {

@@ -6,14 +6,14 @@ import CarillonWeb
 
 /// An action on the failures of an app between two times.
 struct FailureSelection: Sendable {
-    enum Deed: String, Sendable {
+    enum Operation: String, Sendable {
         case requeue, dismiss
 
         var verb: String { self == .requeue ? "Requeue" : "Dismiss" }
         var notice: Notice.Kind { self == .requeue ? .requeued : .dismissed }
     }
 
-    let deed: Deed
+    let operation: Operation
     let app: String
     let reason: String?
     let includesUnknown: Bool
@@ -21,7 +21,7 @@ struct FailureSelection: Sendable {
     var after: Int64
     let until: Int64
 
-    var link: Link { Link("failures", deed.rawValue) }
+    var link: Link { Link("failures", operation.rawValue) }
     var listLink: Link { Link("failures", query: ["app": app, "reason": reason]) }
 
     var text: String {
