@@ -56,24 +56,24 @@ private struct Work: Sendable {
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
             binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
         )
-        let sites = sites(on: databases, backend, loop)
+        let served = served(on: databases, backend, loop)
         let endpoints = WorkerEndpoints(
             loop: loop,
-            sites: sites,
+            databases: served,
             traffic: { backend.traffic },
             log: invocation.console.log,
             redactor: invocation.console.redactor
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
-        let result: Result<[WorkerSite.Ending], any Error>
+        let result: Result<[ServedDatabase.Ending], any Error>
         do {
             try server?.start()
             if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
             try dashboard?.start(invocation.console.log)
             let endings = try await Interruption.with(
                 on: loop,
-                signalled: { count in for site in sites { count == 1 ? site.drain() : site.giveUp() } }
-            ) { try await run(sites) }
+                signalled: { count in for database in served { count == 1 ? database.drain() : database.giveUp() } }
+            ) { try await run(served) }
             result = .success(endings)
         } catch {
             result = .failure(error)
@@ -81,8 +81,8 @@ private struct Work: Sendable {
         await backend.shutdown()
         server?.stop()
         await dashboard?.stop()
-        for site in sites { await site.gauges.close() }
-        let statuses = zip(sites, try result.get()).map { status(of: $1, on: $0) }
+        for database in served { await database.gauges.close() }
+        let statuses = zip(served, try result.get()).map { status(of: $1, on: $0) }
         // Problems that somebody must fix come first, then problems that may resolve themselves.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
@@ -102,15 +102,15 @@ private struct Work: Sendable {
     }
 
     /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
-    private func sites(
+    private func served(
         on databases: [DatabaseSetting],
         _ backend: TransportBackend,
         _ loop: EventLoop
-    ) -> [WorkerSite] {
+    ) -> [ServedDatabase] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         return databases.indices.map { place in
-            WorkerSite(
+            ServedDatabase(
                 WorkerOptions(invocation.settings, database: databases[place].source),
                 label: labels[place],
                 allowance: databases.count > 1 ? ceiling.allowance(place) : nil,
@@ -121,31 +121,31 @@ private struct Work: Sendable {
         }
     }
 
-    private func run(_ sites: [WorkerSite]) async throws -> [WorkerSite.Ending] {
-        if sites.count == 1 { return [try await sites[0].run()] }
-        return await withTaskGroup(of: (Int, WorkerSite.Ending).self) { group in
-            for (place, site) in sites.enumerated() { group.addTask { (place, await site.runBesideOthers()) } }
+    private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.Ending] {
+        if served.count == 1 { return [try await served[0].run()] }
+        return await withTaskGroup(of: (Int, ServedDatabase.Ending).self) { group in
+            for (place, database) in served.enumerated() { group.addTask { (place, await database.runBesideOthers()) } }
             return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 
-    private func status(of ending: WorkerSite.Ending, on site: WorkerSite) -> ExitStatus {
+    private func status(of ending: ServedDatabase.Ending, on database: ServedDatabase) -> ExitStatus {
         switch ending {
         case .failed(let status): status
-        case .worked(let report): status(of: report, on: site)
+        case .worked(let report): status(of: report, on: database)
         }
     }
 
-    private func status(of report: Worker.Summary, on site: WorkerSite) -> ExitStatus {
+    private func status(of report: Worker.Summary, on database: ServedDatabase) -> ExitStatus {
         let total = report.counters.total
-        site.log.info(
+        database.log.info(
             "What it did:",
             [
                 "sent": total.sent, "failed": total.failed, "expired": total.expired, "retried": total.retried,
                 "unknown": total.unknown,
             ]
         )
-        if site.hasGivenUp || !report.isClean { return .tryAgain }
+        if database.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !report.counters.breakers.isEmpty { return .configuration }

@@ -7,7 +7,7 @@ import CarillonWeb
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
-    let sites: [WorkerSite]
+    let databases: [ServedDatabase]
     let traffic: @Sendable () -> Traffic
     let log: Log
     /// Messages of PostgreSQL and libpq are served as they are logged, without passwords.
@@ -40,13 +40,13 @@ struct WorkerEndpoints: Sendable {
     private func metrics() async -> MetricsText {
         let program = ProgramMetrics(traffic: traffic(), logLinesLost: log.linesLost, version: Program.version)
         var all = program.measurements
-        for site in sites {
-            let reading = await site.gauges.read()
+        for database in databases {
+            let reading = await database.gauges.read()
             let metrics = WorkerMetrics(
-                counters: site.counters,
+                counters: database.counters,
                 apps: reading.apps,
                 maintenance: reading.maintenance,
-                database: site.label
+                database: database.label
             )
             all.merge(metrics.measurements)
         }
@@ -55,11 +55,11 @@ struct WorkerEndpoints: Sendable {
 
     /// Ready if it can work on every database. If there are several, each has its line.
     private func ready() -> Response {
-        if sites.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
+        if databases.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
         let now = MonotonicInstant.now
-        let counters = sites.map(\.counters)
-        let lines = zip(sites, counters).map { site, counters in
-            (site.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
+        let counters = databases.map(\.counters)
+        let lines = zip(databases, counters).map { database, counters in
+            (database.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
         }
         let isReady = counters.allSatisfy { $0.readiness(at: now) == .ready }
         return Response(text: redactor.clean(lines.joined()), status: isReady ? 200 : 503)

@@ -7,7 +7,7 @@ import CarillonText
 import Synchronization
 
 /// One of the databases that the program serves: its worker, and the worker's state.
-final class WorkerSite: Sendable {
+final class ServedDatabase: Sendable {
     enum Ending: Sendable {
         case worked(Worker.Summary)
         /// It never started.
