@@ -31,11 +31,11 @@ extension Command {
             "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
         isService: true,
-        run: { try await Simulate(invocation: $0).run() }
+        run: { try await Simulator(invocation: $0).run() }
     )
 }
 
-private struct Simulate {
+private struct Simulator {
     let invocation: Invocation
 
     /// Nil for standard output.
