@@ -73,7 +73,6 @@ struct Playground: Sendable {
         ) AS d JOIN carillon.apps a ON a.name = d.app
         """
     )
-    private static let answers = ["dead=410:Unregistered", "bad0=400:BadDeviceToken", "5030=503:ServiceUnavailable*2"]
 
     let address: Address
     let console: Console
@@ -82,7 +81,7 @@ struct Playground: Sendable {
     /// Returns when it is interrupted, which is its normal end.
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
-        configuration.answers = try Self.answers.map(AnswerRule.init(parsing:))
+        configuration.answers = try DemoAnswers.rules.map(AnswerRule.init(parsing:))
         configuration.channelPort = 0
         let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
         return try await stage.run { try await play($0, $1) }

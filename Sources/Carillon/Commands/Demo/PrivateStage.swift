@@ -8,17 +8,23 @@ struct PrivateStage: Sendable {
     let console: Console
     let loop: EventLoop
 
+    func with<R: Sendable>(
+        _ play: @Sendable (PrivateCluster, APNsSimulator) async throws -> R
+    ) async throws -> R {
+        let cluster = try await PrivateCluster.start(.fast, on: loop)
+        return try await Cleanup.after({ await cluster.stop() }) {
+            let gateway = try APNsSimulator(configuration)
+            try await gateway.start()
+            return try await Cleanup.after({ await gateway.stop() }) { try await play(cluster, gateway) }
+        }
+    }
+
     /// Returns when it is interrupted, which is its normal end.
     /// - Parameter play: receives the URL of the database, and the gateway.
     func run(_ play: @Sendable (String, APNsSimulator) async throws -> Void) async throws -> ExitStatus {
         do {
             console.note("Starting a private PostgreSQL ...")
-            let cluster = try await PrivateCluster.start(.fast, on: loop)
-            try await Cleanup.after({ await cluster.stop() }) {
-                let gateway = try APNsSimulator(configuration)
-                try await gateway.start()
-                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
-            }
+            try await with { try await play($0.url(), $1) }
         } catch  where Task.isCancelled {
             // Interrupted: everything has been stopped.
         }

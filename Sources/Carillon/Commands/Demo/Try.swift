@@ -1,8 +1,4 @@
-import ApplePushSimulator
 import CarillonIO
-import CarillonPostgres
-import CarillonPushQueue
-import FoundationEssentials
 
 extension Command {
     static let tryOut = Command(
@@ -11,9 +7,8 @@ extension Command {
         discussion:
             "Starts everything it needs, and removes it after Ctrl-C. It prints a call of enqueue to paste into "
             + "psql. Then it prints each push that the gateway receives, with its answer, payload and unusual "
-            + "headers, and the state of each message. Tokens that begin with dead are answered 410, those with bad "
-            + "400, and those with 503 twice 503; --answer adds your own rules. After Ctrl-C, it waits two seconds "
-            + "for pushes in flight, and prints what has not ended.",
+            + "headers, and the state of each message. \(DemoAnswers.text); --answer adds your own rules. "
+            + "After Ctrl-C, it waits two seconds for pushes in flight, and prints what has not ended.",
         options: [.answer],
         examples: ["carillon try", "carillon try --answer 'aa=429:TooManyRequests*2'"],
         run: { invocation in
@@ -24,85 +19,4 @@ extension Command {
             }
         }
     )
-}
-
-/// Everything that `carillon try` starts, and removes at its end.
-struct Tryout: Sendable {
-    static let app = "try"
-
-    let invocation: Invocation
-    let loop: EventLoop
-
-    private var console: Console { invocation.console }
-
-    /// Returns when it is interrupted, which is its normal end.
-    func run() async throws -> ExitStatus {
-        var configuration = SimulatorConfiguration()
-        configuration.channelPort = 0
-        let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
-        configuration.answers = try (invocation.settings.texts(.answer) + rules).map(AnswerRule.init(parsing:))
-        let output = console
-        let usualTopic = DemoDatabase.topic(of: Self.app)
-        configuration.observer = { event in
-            switch event {
-            case .answered(let delivery): output.print(delivery.line(usualTopic: usualTopic))
-            case .received(let delivery) where delivery.status == nil:
-                output.print(delivery.line(usualTopic: usualTopic))
-            case .received: break
-            }
-        }
-        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
-        return try await stage.run { try await play($0, $1) }
-    }
-
-    private func play(_ url: String, _ gateway: APNsSimulator) async throws {
-        try await DatabaseScope.with(url, on: loop, application: "carillon try") { connection in
-            // Only a signing key may send every push type: Apple takes no certificate for Live Activities and locations.
-            let key = try CredentialText(
-                privateKey: APNsSimulator.makeSigningKey(),
-                keyID: "TRYTRYTRY1",
-                teamID: "TRYTRYTRY2"
-            )
-            try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app, credential: key)
-            let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
-            let news = TryoutNews(connection: connection)
-            try await Cleanup.after({ await end(fleet, news) }) {
-                invite(url)
-                try await news.tell(every: .milliseconds(200), on: loop) { console.print($0) }
-            }
-        }
-    }
-
-    private func end(_ fleet: DemoFleet, _ news: TryoutNews) async {
-        var hold: String?
-        do {
-            hold = try await news.holds()
-        } catch {
-            console.note("Why pushes wait cannot be read: \(error)")
-        }
-        await fleet.end()
-        do {
-            if let left = try await news.left(becauseOf: hold) { console.note(left) }
-        } catch {
-            console.note("What has not ended cannot be read: \(error)")
-        }
-    }
-
-    private func invite(_ url: String) {
-        let token = String(repeating: "9f1c2ab7", count: 8)
-        console.print(
-            """
-            In another terminal, connect:
-              psql '\(url)'
-            and paste:
-              SELECT carillon.enqueue('\(Self.app)', ARRAY['\(token)'], alert => 'Your table is ready', badge => 1);
-
-            Make up tokens of 64 hexadecimal digits. Those that begin with dead are answered with 410, those with bad
-            with 400, and those with 503 are answered with 503 twice, then taken. Other commands work too:
-              carillon status --database '\(url)'
-            Ctrl-C stops everything.
-
-            """
-        )
-    }
 }

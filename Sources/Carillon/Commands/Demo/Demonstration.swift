@@ -1,0 +1,74 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import CarillonText
+
+/// The demonstration: starts everything, runs it, and removes it.
+struct Demonstration: Sendable {
+    let plan: DemoPlan
+    let console: Console
+    let wantsJSON: Bool
+    let loop: EventLoop
+
+    func run() async throws -> ExitStatus {
+        let start = MonotonicInstant.now
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        configuration.answers = try plan.answers()
+        say("Starting a private PostgreSQL ...")
+        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
+        let audit = try await stage.with { cluster, gateway in
+            say("PostgreSQL runs in \(cluster.folder).")
+            say("A simulator of APNs listens at localhost:\(gateway.port).")
+            let url = cluster.url()
+            return try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
+                try await send(DemoDatabase(connection: connection), url, gateway)
+            }
+        }
+        let elapsed = MonotonicInstant.now - start
+        if wantsJSON { console.print(json: audit.json) } else { console.output.write(audit.text(for: console.output)) }
+        say("It took \(elapsed.inSeconds) s in all, and what was started has been stopped.")
+        return audit.holds ? .done : .failed
+    }
+
+    private func send(_ database: DemoDatabase, _ url: String, _ gateway: APNsSimulator) async throws -> DemoAudit {
+        let certificate = try DemoDatabase.certificate(for: DemoDatabase.app, of: gateway)
+        try await database.prepare(gateway, app: DemoDatabase.app, credential: certificate)
+        let rows = try await database.enqueue(plan)
+        say(
+            "\(plan.messages.grouped) pushes are enqueued: \(rows.single.grouped) rows of one token, "
+                + "\(rows.lists.grouped) of up to \(DemoDatabase.tokensPerList)."
+        )
+        say("Two workers are sending ...")
+        let fleet = try DemoFleet(workers: 2, database: url, name: "demo", isCounted: true, console: console)
+        let begin = MonotonicInstant.now
+        let progress = ProgressLine(console.errors)
+        let ended = try await Cleanup.after({ await fleet.end() }) {
+            defer { progress.clear() }
+            return try await fleet.waitUntilEnded(plan.messages, on: loop) { counters in
+                progress.show(line(counters, since: begin))
+            }
+        }
+        let elapsed = MonotonicInstant.now - begin
+        let perSecond = Double(plan.messages) / max(elapsed.seconds, 0.001)
+        say("They are through after \(elapsed.inSeconds) s: \(Int(perSecond).grouped) pushes a second.")
+        var ledger = try await database.ledger()
+        ledger.retried = ended.retried
+        var sightings = DemoAudit.Sightings()
+        for delivery in await gateway.deliveries() { sightings.add(delivery.token, status: delivery.status ?? 0) }
+        return DemoAudit(plan: plan, ledger: ledger, sightings: sightings)
+    }
+
+    private func line(_ counters: DemoFleet.Totals, since begin: MonotonicInstant) -> String {
+        let ended = counters.sent + counters.failed
+        let elapsed = (MonotonicInstant.now - begin).seconds
+        let share = ended * 100 / max(plan.messages, 1)
+        return "\(share) %  sent \(counters.sent.grouped)  failed \(counters.failed.grouped)  "
+            + "retried \(counters.retried.grouped)  of \(plan.messages.grouped)  "
+            + "\(Int(Double(ended) / max(elapsed, 0.001)).grouped)/s"
+    }
+
+    private func say(_ line: String) {
+        if !wantsJSON { console.print(line) }
+    }
+}
