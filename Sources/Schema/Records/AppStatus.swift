@@ -26,19 +26,11 @@ package struct AppStatus: Record {
     /// So many jobs of one app are counted.
     private static let usualCount: Int64 = 1_000
 
-    package static func all(from database: some StatementRunner) async throws -> [AppStatus] {
-        try await database.values(
-            of: statement,
-            Parameters(String?.none, Int64?.none, Int64?.none, String?.none, usualCount)
-        )
-    }
-
-    package static func one(_ name: String, from database: some StatementRunner) async throws -> AppStatus? {
-        let found: [AppStatus] = try await database.values(
-            of: statement,
-            Parameters(name as String?, Int64?.none, Int64?.none, String?.none, usualCount)
-        )
-        return found.first
+    package static func all(
+        named name: String? = nil,
+        from database: some StatementRunner
+    ) async throws -> [AppStatus] {
+        try await read(name, from: database)
     }
 
     /// For pages: nothing is counted beyond a bound, which is lower where there are many apps.
@@ -49,10 +41,20 @@ package struct AppStatus: Record {
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
         let count = min(usualCount, try await LookDepth.read(for: name, from: database))
-        let parameters = Parameters(name, count + 1 as Int64?, most as Int64?, after, count)
-        var found: [AppStatus] = try await database.values(of: statement, parameters)
+        var found = try await read(name, after: after, most: most, scheduled: count + 1, ready: count, from: database)
         for place in found.indices { found[place].countLimit = count }
         return found
+    }
+
+    private static func read(
+        _ name: String? = nil,
+        after: String? = nil,
+        most: Int64? = nil,
+        scheduled: Int64? = nil,
+        ready: Int64 = usualCount,
+        from database: some StatementRunner
+    ) async throws -> [AppStatus] {
+        try await database.values(of: statement, Parameters(name, scheduled, most, after, ready))
     }
 
     package let name: String

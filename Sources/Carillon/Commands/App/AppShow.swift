@@ -33,7 +33,11 @@ private struct AppView: JSONConvertible {
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
         let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
-        return AppView(app: app, credential: credential, status: try await AppStatus.one(name, from: connection))
+        return AppView(
+            app: app,
+            credential: credential,
+            status: try await AppStatus.all(named: name, from: connection).first
+        )
     }
 
     /// The root certificate, as text for people.
