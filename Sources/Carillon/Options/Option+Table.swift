@@ -91,15 +91,19 @@ extension Option {
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
     static let environment = Option(
         "environment",
-        .choice(AppEnvironment.allCases.map(\.rawValue)),
+        .choice(AppSettings.Environment.allCases.map(\.rawValue)),
         default: "production"
     )
     .help("The environment of Apple that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")
-    static let `protocol` = Option("protocol", .choice(AppProtocol.allCases.map(\.rawValue)), default: "http2")
-        .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
+    static let `protocol` = Option(
+        "protocol",
+        .choice(AppSettings.GatewayProtocol.allCases.map(\.rawValue)),
+        default: "http2"
+    )
+    .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
     static let maxRate = Option("max-rate", .count(1...10_000_000))
         .help("Maximum number of pushes a second, for all workers together.")
     static let maxPerDevice = Option("max-per-device", .count(1...1_000))

@@ -14,7 +14,7 @@ struct ProvisionCall {
     let app: String
     /// PEM.
     let certificate: String
-    let environment: AppEnvironment
+    let environment: AppSettings.Environment
 
     init(_ parameters: inout CallParameters, readsFiles: Bool) throws {
         app = try parameters.text("app_id")
@@ -26,11 +26,11 @@ struct ProvisionCall {
         guard (1...255).contains(app.utf8.count) else {
             throw XMLRPCFault(.refused, "The argument app_id of provision is the app's name: 1 to 255 bytes.")
         }
-        guard case .string(let name) = environment, let known = AppEnvironment(rawValue: name) else {
+        guard case .string(let name) = environment, let known = AppSettings.Environment(rawValue: name) else {
             let got = if case .string(let name) = environment { "'\(name)'" } else { environment.kind }
             throw XMLRPCFault(
                 .badEnvironment,
-                "The environment is \(AppEnvironment.allCases.map(\.rawValue).joined(separator: " or ")), not \(got)."
+                "The environment is \(AppSettings.Environment.allCases.map(\.rawValue).joined(separator: " or ")), not \(got)."
             )
         }
         self.environment = known

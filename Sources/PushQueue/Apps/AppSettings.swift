@@ -1,11 +1,24 @@
 /// What a person sets for an app.
 package struct AppSettings: Decodable, Equatable, Sendable {
+    /// The environment of Apple's that an app sends to.
+    package enum Environment: String, CaseIterable, Decodable, Sendable {
+        case production
+        case sandbox
+    }
+
+    /// What an app speaks with its gateway.
+    package enum GatewayProtocol: String, CaseIterable, Decodable, Sendable {
+        case http2
+        /// Apple has switched it off; other gateways speak it.
+        case binary
+    }
+
     package var name: String
     /// The bundle identifier, as a rule; nil: the topic of the certificate.
     package var topic: String?
     package var credential: String?
-    package var environment = AppEnvironment.production
-    package var `protocol` = AppProtocol.http2
+    package var environment = Environment.production
+    package var `protocol` = GatewayProtocol.http2
     /// `host:port` in place of Apple's gateway.
     package var gateway: String?
     /// PEM, the trust root of the gateways that are set here.

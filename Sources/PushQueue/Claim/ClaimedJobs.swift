@@ -1,5 +1,6 @@
 package import ApplePush
 import CarillonIO
+import CarillonPostgres
 
 /// The jobs of one claim in a few flat arrays: the pushes to send, the tokens that are refused or have expired, and what the
 /// settlement needs.
@@ -117,6 +118,14 @@ package struct ClaimedJobs: Sendable {
     var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 
     func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }
+
+    /// The identity of the push.
+    func id(of token: FailedPush.Token) -> PostgresUUID {
+        switch token {
+        case .push(let place): PostgresUUID(batch.pushes[Int(place)].id)
+        case .refusal(let place): PostgresUUID(refusals[Int(place)].id)
+        }
+    }
 
     mutating func reserve(jobs: Int) {
         self.jobs.reserveCapacity(jobs)
@@ -243,4 +252,8 @@ package struct ClaimedJobs: Sendable {
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
         return .derived(installation: installation, message: message, token: unsafe lower.span.bytes)
     }
+}
+
+extension PostgresUUID {
+    init(_ id: PushID) { self.init(high: id.high, low: id.low) }
 }

@@ -40,7 +40,7 @@ extension Flight {
         case released
         /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
-        case written(SettlementEffect)
+        case written(SettlementWrite.Effect)
         case counted
         /// Nil: the row could not be split.
         case wasSplit(jobs: Int?)

@@ -71,7 +71,7 @@ final class FlightRunner {
             case .write(let write):
                 let isLarge = write.claim.count >= LargeTurns.manyRows
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
-                    .written(try SettlementEffect($0))
+                    .written(try SettlementWrite.Effect($0))
                 }
             case .countActivity: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)

@@ -16,7 +16,7 @@ package struct Provisioning: Sendable {
     package struct Terms: Equatable, Sendable {
         package var credential: String?
         package var topic: String?
-        package var environment: AppEnvironment
+        package var environment: AppSettings.Environment
         /// When the certificate expires, in seconds since 1970.
         package var notAfter: Int64?
     }
@@ -37,13 +37,13 @@ package struct Provisioning: Sendable {
 
     private let app: String
     private let text: CredentialText
-    private let environment: AppEnvironment
+    private let environment: AppSettings.Environment
     private let keepsApps: Bool
 
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
     ///   - keepsApps: an app that exists is left as it is.
-    package init(app: String, certificate: String, environment: AppEnvironment, keepsApps: Bool = false) {
+    package init(app: String, certificate: String, environment: AppSettings.Environment, keepsApps: Bool = false) {
         self.app = app
         self.environment = environment
         self.keepsApps = keepsApps

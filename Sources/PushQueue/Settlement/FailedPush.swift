@@ -1,7 +1,7 @@
 import ApplePush
 
 /// A push that failed for good.
-struct FailedPush: Equatable, Sendable {
+struct FailedPush: Settlement.Item, Equatable, Sendable {
     enum Token: Equatable, Sendable {
         /// A place in the batch.
         case push(Int32)

@@ -14,4 +14,32 @@ package struct RetryCause: Hashable, Sendable {
             outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason)
         self.reason = reason.utf8.count > 256 ? String(reason.prefix(64)) : reason
     }
+
+    /// How many pushes are tried again for each cause. There are few causes, mostly one.
+    package struct Counts: Equatable, Sendable {
+        package private(set) var all: [(cause: RetryCause, pushes: Int)] = []
+
+        package static func == (left: Self, right: Self) -> Bool {
+            left.all.elementsEqual(right.all) { $0 == $1 }
+        }
+
+        /// The cause of most pushes; of several, the first.
+        var mostFrequent: RetryCause? {
+            all.reduce(nil as (cause: RetryCause, pushes: Int)?) { best, next in
+                if let best, best.pushes >= next.pushes { best } else { next }
+            }?.cause
+        }
+
+        mutating func add(_ cause: RetryCause, pushes: Int = 1) {
+            if let place = all.firstIndex(where: { $0.cause == cause }) {
+                all[place].pushes += pushes
+            } else {
+                all.append((cause, pushes))
+            }
+        }
+
+        mutating func add(_ others: Self) {
+            for (cause, pushes) in others.all { add(cause, pushes: pushes) }
+        }
+    }
 }

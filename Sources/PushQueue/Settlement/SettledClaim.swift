@@ -9,7 +9,7 @@ struct SettledClaim {
     /// How many settlements of the claim there were before.
     let settlementNumber: Int16
     /// What is counted of messages: first those that have ended whole.
-    let ended: [JobTally]
+    let ended: [Settlement.JobTally]
     /// The pushes of jobs that go back only in part. The database has the tokens of the others.
     let placedGoingBack: [PlacedPush]
     /// The pushes of jobs that stay in flight only in part.
@@ -48,7 +48,7 @@ struct SettledClaim {
         PostgresArray(settlement.unanswered.lazy.map { claim.jobs[Int($0)].message })
     }
 
-    func jobs<Item: OfJob>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {
+    func jobs<Item: Settlement.Item>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {
         let jobs = claim.jobs
         return items.lazy.map { jobs[Int($0.job)] }
     }

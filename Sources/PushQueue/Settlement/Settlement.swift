@@ -2,14 +2,6 @@ package import ApplePush
 
 /// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
 package struct Settlement: Sendable {
-    /// A push that was sent, with its `apns-unique-id`.
-    struct Identified: Equatable, Sendable {
-        let job: Int32
-        /// Its place in the batch.
-        let push: Int32
-        let id: PushID
-    }
-
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []
     /// Jobs that are not all of their message, or have ended only for some tokens.
@@ -24,7 +16,7 @@ package struct Settlement: Sendable {
     /// By job: the cause of the last attempt of pushes that expire before the next.
     private(set) var lastAttempts: [Int32: RetryCause] = [:]
     package private(set) var tally = Tally()
-    package private(set) var retryCauses = RetryCauses()
+    package private(set) var retryCauses = RetryCause.Counts()
     private(set) var topicRefusals: [TopicRefusal] = []
     /// Why the app cannot send at the moment.
     package private(set) var hold: Hold?
@@ -67,12 +59,11 @@ package struct Settlement: Sendable {
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
             var counts = JobTally(job: Int32(place), isKnown: job.origin != nil)
-            var pushes: [Int32]?
             if let earlier {
                 let open = job.places.filter { earlier[Int($0)].verdict == .pending }
                 if open.isEmpty { continue }
                 counts.isKnown = counts.isKnown || open.count < job.pushes + job.refused + job.expired
-                pushes = open
+                settle(open, of: job, &counts, outcomes, using: &generator)
             } else {
                 counts.failed = job.refused
                 counts.expired = job.expired
@@ -80,19 +71,7 @@ package struct Settlement: Sendable {
                     refuse(claim.refusals[refusal], at: refusal)
                     refusal += 1
                 }
-            }
-            let change =
-                if let pushes {
-                    judge(pushes, of: job, &counts, outcomes, using: &generator)
-                } else {
-                    judge(job.places, of: job, &counts, outcomes, using: &generator)
-                }
-            if keepsUniqueIDs { identify(pushes ?? Array(job.places), of: Int32(place), outcomes) }
-            count(counts)
-            switch change {
-            case .ended: ended.append(counts)
-            case .changed: partial.append(counts)
-            case .unchanged: break
+                settle(job.places, of: job, &counts, outcomes, using: &generator)
             }
         }
     }
@@ -108,13 +87,14 @@ package struct Settlement: Sendable {
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
         guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece without jobs.") }
+        func cut(_ items: inout [some Item]) { items.removeAll { $0.job < first || $0.job > last } }
         var piece = self
-        piece.ended.removeAll { !(first...last).contains($0.job) }
-        piece.partial.removeAll { !(first...last).contains($0.job) }
-        piece.failures.removeAll { !(first...last).contains($0.job) }
-        piece.goingBack.removeAll { !(first...last).contains($0.job) }
-        piece.unanswered.removeAll { !(first...last).contains($0) }
-        piece.identified.removeAll { !(first...last).contains($0.job) }
+        cut(&piece.ended)
+        cut(&piece.partial)
+        cut(&piece.failures)
+        cut(&piece.goingBack)
+        cut(&piece.identified)
+        piece.unanswered.removeAll { $0 < first || $0 > last }
         piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
         return piece
     }
@@ -144,13 +124,13 @@ package struct Settlement: Sendable {
         case unchanged
     }
 
-    private mutating func judge(
+    private mutating func settle(
         _ pushes: some Sequence<Int32>,
         of job: ClaimedJobs.Job,
         _ counts: inout JobTally,
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
-    ) -> Change {
+    ) {
         let sorted = SortedPushes(
             pushes,
             of: job,
@@ -161,7 +141,14 @@ package struct Settlement: Sendable {
         record(sorted, of: job, &counts, outcomes)
         let retried = retry(sorted.retried, of: job, &counts, using: &generator)
         let returned = giveBack(sorted.returned, of: job, counts, using: &generator)
-        return arrange(retried, returned, sorted.open, &counts)
+        let change = arrange(retried, returned, sorted.open, &counts)
+        if keepsUniqueIDs { identify(pushes, of: counts.job, outcomes) }
+        count(counts)
+        switch change {
+        case .ended: ended.append(counts)
+        case .changed: partial.append(counts)
+        case .unchanged: break
+        }
     }
 
     /// Records what has ended, and what may have.
@@ -249,7 +236,7 @@ package struct Settlement: Sendable {
         return counts.isKnown || counts.remaining > 0 ? .changed : .ended
     }
 
-    private mutating func identify(_ pushes: [Int32], of job: Int32, _ outcomes: Outcomes) {
+    private mutating func identify(_ pushes: some Sequence<Int32>, of job: Int32, _ outcomes: Outcomes) {
         for push in pushes where outcomes[Int(push)].verdict == .delivered {
             guard let id = outcomes.uniqueID(at: Int(push)) else { continue }
             identified.append(Identified(job: job, push: push, id: id))

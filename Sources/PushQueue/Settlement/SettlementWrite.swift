@@ -9,6 +9,21 @@ struct SettlementWrite: Sendable {
         case refused(job: Int32)
     }
 
+    /// What it has done.
+    enum Effect: String, Sendable {
+        case written
+        /// The job is settled, but its counts could not be written.
+        case unwritten
+        /// The claim is gone, and no other worker can have taken it over. An earlier try has succeeded, if there was one.
+        case before
+        /// Another worker has taken the claim over.
+        case lost
+
+        init(_ rows: borrowing Rows) throws(PostgresError) {
+            self = try rows.choice(0, 0)
+        }
+    }
+
     let content: Content
     let claim: ClaimedJobs
     let outcomes: Outcomes
@@ -19,7 +34,7 @@ struct SettlementWrite: Sendable {
     /// How many settlements of the claim there were.
     let settlementNumber: Int16
 
-    /// Answers with a `SettlementEffect`.
+    /// Answers with an `Effect`.
     var statement: Statement {
         switch content {
         case .settlement: Settlement.statement

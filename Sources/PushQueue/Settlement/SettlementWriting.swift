@@ -98,7 +98,7 @@ struct SettlementWriting: Sendable {
     /// Everything is written, by this worker.
     var isWritten: Bool { next == .over(isWritten: true) }
 
-    mutating func answered(_ answer: SettlementEffect) {
+    mutating func answered(_ answer: SettlementWrite.Effect) {
         guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return

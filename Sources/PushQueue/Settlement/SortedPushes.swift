@@ -8,7 +8,7 @@ struct SortedPushes {
     struct GoingBack {
         fileprivate(set) var pushes: [Int32] = []
         /// Why they were not delivered.
-        fileprivate(set) var causes = RetryCauses()
+        fileprivate(set) var causes = RetryCause.Counts()
         /// The longest wait that the gateway asked for, in seconds.
         fileprivate(set) var retryAfter: Int32?
     }

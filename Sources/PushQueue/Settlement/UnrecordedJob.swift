@@ -5,7 +5,7 @@ import CarillonPostgres
 /// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its
 /// only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
-    /// Writes it; answers with a `SettlementEffect`.
+    /// Writes it; answers with a `SettlementWrite.Effect`.
     static let statement = Statement(
         "settle_refused",
         """

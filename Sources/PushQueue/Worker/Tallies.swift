@@ -68,7 +68,7 @@ struct Tallies: Sendable {
         at now: MonotonicInstant
     ) -> [WorkerEvent] {
         let refusals = topics.settled(settlement.topicRefusals, sent: settlement.tally.sent, of: jobs.app, at: now)
-        let causes = settlement.retryCauses.counts
+        let causes = settlement.retryCauses.all
         guard let name else { return [] }
         var events: [WorkerEvent] = []
         for (cause, pushes) in causes {

@@ -8,6 +8,14 @@ package import CarillonPostgres
 /// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
 /// other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
 package actor Worker {
+    package struct Summary: Sendable {
+        package let counters: WorkerCounters
+        /// All claims are settled, and the worker's row is gone.
+        package let isClean: Bool
+        /// Apps that could not send. Their messages wait.
+        package let holds: [(app: Int32, name: String, hold: Hold)]
+    }
+
     package nonisolated let options: WorkerOptions
     private nonisolated let backend: any Backend
     private nonisolated let loop: EventLoop

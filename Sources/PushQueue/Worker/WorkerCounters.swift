@@ -92,7 +92,7 @@ package struct WorkerCounters: Sendable {
             let failure = FailureKey(app: app, status: failure.status ?? 0, reason: failure.reason)
             failures[place(of: failure), default: 0] += 1
         }
-        for (cause, pushes) in settlement.retryCauses.counts {
+        for (cause, pushes) in settlement.retryCauses.all {
             let retry = FailureKey(app: app, status: cause.status ?? 0, reason: cause.reason)
             retries[place(of: retry), default: 0] += pushes
         }

@@ -64,9 +64,9 @@ import Testing
         settlementNumber: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
-    ) async throws -> SettlementEffect {
+    ) async throws -> SettlementWrite.Effect {
         let parameters = settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
-        return try await database.connection.query(Settlement.statement, parameters) { try SettlementEffect($0) }
+        return try await database.connection.query(Settlement.statement, parameters) { try SettlementWrite.Effect($0) }
     }
 
     private let fast: [String: Outcome] = [
@@ -205,7 +205,9 @@ import Testing
             guard let write = writing.write else { return writing }
             do {
                 writing.answered(
-                    try await database.connection.query(write.statement, write.parameters) { try SettlementEffect($0) }
+                    try await database.connection.query(write.statement, write.parameters) {
+                        try SettlementWrite.Effect($0)
+                    }
                 )
             } catch let error as PostgresError {
                 #expect(!error.isTransient)

@@ -47,7 +47,7 @@ extension Difference {
                 worker: worker,
                 settlementNumber: held.settlementNumber
             )
-            let real = try await ask(Settlement.statement, parameters) { try SettlementEffect($0) }
+            let real = try await ask(Settlement.statement, parameters) { try SettlementWrite.Effect($0) }
             let model = self.model.settle(
                 settlement,
                 of: held.claim,

@@ -44,7 +44,7 @@ extension ModelDatabase {
         as worker: Int64,
         settlementNumber: Int16 = 0,
         delivered: [ModelPush] = []
-    ) -> SettlementEffect {
+    ) -> SettlementWrite.Effect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
@@ -122,7 +122,8 @@ extension ModelTables {
     }
 
     /// Why it was not there to be settled.
-    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementEffect {
+    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementWrite.Effect
+    {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
@@ -147,7 +148,7 @@ extension ModelTables {
     }
 
     fileprivate func progress(
-        _ share: JobTally,
+        _ share: Settlement.JobTally,
         in settlement: Settlement,
         of jobs: ClaimedJobs
     ) -> ModelProgress {
