@@ -22,7 +22,7 @@ final class DeliveryQueue {
     private var free: [Int32] = []
     private var numbers: [Int: Int32] = [:]
     /// The deliveries in state `waiting`.
-    private var line = TurnLine()
+    private var line = DeliveryLine()
     private var permits = PermitCounts()
     /// How long pushes wait for a connection while the gateway does not answer.
     private let waitingTimeout: Duration

@@ -46,7 +46,7 @@ package actor ServiceDatabase {
         var connecting: Task<PostgresConnection, any Error>?
         /// The number of calls that use it.
         var calls = 0
-        var turns = CallLine<CheckedContinuation<Bool, Never>>()
+        var waiting = CallLine<CheckedContinuation<Bool, Never>>()
     }
 
     private static let connectionTimeout = Duration.seconds(5)
@@ -88,8 +88,8 @@ package actor ServiceDatabase {
         while true {
             let connection = try await connected(place)
             do {
-                try await takeTurn(place)
-                defer { endTurn(place) }
+                try await waitForConnection(place)
+                defer { freeConnection(place) }
                 return try await connection.query(statement, parameters, decode)
             } catch let error as PostgresError where Self.isLoss(error) {
                 if lines[place].connection === connection { lines[place].connection = nil }
@@ -123,21 +123,21 @@ package actor ServiceDatabase {
     package func close() async {
         isClosed = true
         for place in lines.indices {
-            for call in lines[place].turns.closed() { call.resume(returning: false) }
+            for call in lines[place].waiting.closed() { call.resume(returning: false) }
             if let connection = try? await lines[place].connecting?.value { await connection.close() }
             await lines[place].connection?.close()
             lines[place].connection = nil
         }
     }
 
-    // MARK: Turns
+    // MARK: Waiting
 
-    private func takeTurn(_ place: Int) async throws {
+    private func waitForConnection(_ place: Int) async throws {
         guard lines[place].group.longestWait != nil else { return }
-        let isTurn = await withCheckedContinuation { call in
-            if lines[place].turns.came(call, at: .now) { call.resume(returning: true) }
+        let mayRun = await withCheckedContinuation { call in
+            if lines[place].waiting.came(call, at: .now) { call.resume(returning: true) }
         }
-        guard !isTurn else { return }
+        guard !mayRun else { return }
         throw PostgresError(
             .busy,
             "PostgreSQL is busy with earlier requests, so this one was not sent to it.",
@@ -145,9 +145,9 @@ package actor ServiceDatabase {
         )
     }
 
-    private func endTurn(_ place: Int) {
+    private func freeConnection(_ place: Int) {
         guard let longestWait = lines[place].group.longestWait else { return }
-        let (next, late) = lines[place].turns.ended(at: .now, longestWait: longestWait)
+        let (next, late) = lines[place].waiting.ended(at: .now, longestWait: longestWait)
         for call in late { call.resume(returning: false) }
         next?.resume(returning: true)
     }

@@ -13,16 +13,15 @@ struct ReconnectionPace: Sendable {
     /// A connection has lasted if it lived this many times as long as the longest wait before it.
     static let proof = 10
 
-    /// The longest wait after failed tries.
-    private var afterFailures = Self.shortest
-    /// The longest wait after connections that ended through a fault of the worker.
-    private var afterFaults = Self.shortest
+    private var afterFailures = BackOff(from: Self.shortest, to: Self.longest)
+    /// After connections that ended through a fault of the worker.
+    private var afterFaults = BackOff(from: Self.shortest, to: Self.longestAfterFaults)
     private var connectedAt: MonotonicInstant?
 
     var isConnected: Bool { connectedAt != nil }
 
     mutating func connected(at now: MonotonicInstant) {
-        afterFailures = Self.shortest
+        afterFailures.reset()
         connectedAt = now
     }
 
@@ -30,13 +29,12 @@ struct ReconnectionPace: Sendable {
     mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
         guard let connectedAt else { return }
         self.connectedAt = nil
-        if now - connectedAt >= afterFaults * Self.proof { afterFaults = Self.shortest }
-        if isOwnFault { afterFaults = min(afterFaults * 2, Self.longestAfterFaults) }
+        if now - connectedAt >= afterFaults.most * Self.proof { afterFaults.reset() }
+        if isOwnFault { afterFaults.lengthen() }
     }
 
     mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-        let wait = max(afterFailures, afterFaults) * Double.random(in: 0...1, using: &generator)
-        afterFailures = min(afterFailures * 2, Self.longest)
-        return wait
+        defer { afterFailures.lengthen() }
+        return max(afterFailures.most, afterFaults.most) * Double.random(in: 0...1, using: &generator)
     }
 }

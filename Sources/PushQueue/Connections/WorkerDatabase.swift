@@ -23,6 +23,8 @@ final class WorkerDatabase {
         let suppressed: Int
     }
 
+    /// A statement with at least this many rows is a large one.
+    static let manyRows = 64
     /// The lock timeout of the shared connection: a holder has had its lock at least this long.
     private static let shortestLock = Duration.milliseconds(100)
 
@@ -31,8 +33,10 @@ final class WorkerDatabase {
     private var lifeline: PostgresConnection?
     private var purposes: Set<Purpose> = []
     private var own: [Purpose: PostgresConnection] = [:]
-    private var largeTurns = LargeTurns()
-    private var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
+    /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
+    /// statement waits for two large ones at most.
+    private var large = WaitingLine<CheckedContinuation<Void, Never>>(places: 2)
+    private var detourLine = DetourLine<CheckedContinuation<Void, Never>>()
     /// Tasks that wait for the shared connection.
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Locks that statements met, to be logged with their holders.
@@ -249,10 +253,10 @@ final class WorkerDatabase {
 
     // MARK: Writing for an app
 
-    /// A large statement waits for its turn. Pass it on after the answer.
-    func takeLargeTurn() async { await withCheckedContinuation { largeTurns.join($0) } }
+    /// A large statement waits for others. Call `largeEnded` after its answer.
+    func waitForLarge() async { await withCheckedContinuation { if large.join($0) { $0.resume() } } }
 
-    func passLargeTurn() { largeTurns.pass() }
+    func largeEnded() { large.leave()?.resume() }
 
     /// - Parameter metLock: An earlier try timed out waiting for a lock.
     /// - Returns: nil: the worker is stopping.
@@ -270,8 +274,8 @@ final class WorkerDatabase {
             if metLock || context.state.lockedApps.mustDetour(app, at: .now) {
                 answer = try await askAside(for: app, statement, parameters, decode)
             } else {
-                if isLarge { await takeLargeTurn() }
-                defer { if isLarge { passLargeTurn() } }
+                if isLarge { await waitForLarge() }
+                defer { if isLarge { largeEnded() } }
                 do throws(PostgresError) {
                     answer = try await ask(connection, statement, parameters, decode)
                 } catch {
@@ -293,7 +297,7 @@ final class WorkerDatabase {
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        if !detourTurns.take() { await withCheckedContinuation { detourTurns.wait($0, of: app) } }
+        if !detourLine.take() { await withCheckedContinuation { detourLine.wait($0, of: app) } }
         let result: Result<R, PostgresError>
         do throws(PostgresError) {
             result = .success(try await ask(try await detour(), statement, parameters, decode))
@@ -302,7 +306,7 @@ final class WorkerDatabase {
             result = .failure(error)
         }
         if case .failure(let error) = result, error.code == .closed { await close(for: .detour) }
-        if let next = detourTurns.pass() {
+        if let next = detourLine.pass() {
             next.resume()
         } else {
             await close(for: .detour)

@@ -32,7 +32,7 @@ struct Flight: Sendable {
     private var large: Int64?
     /// The statement to repeat has timed out waiting for a lock.
     private(set) var metLock = false
-    private var pace = RetryPace()
+    private var backOff = BackOff.statements
     private var news: [News] = []
 
     init(_ plan: ClaimPlan, claimedAs worker: Int64) {
@@ -66,7 +66,7 @@ struct Flight: Sendable {
     /// Repeats the step, after a wait if the worker is still connected.
     private mutating func again(after error: PostgresError, _ step: Step, _ state: inout WorkerState) -> Step {
         metLock = error.metLock
-        return state.retryWait(&pace).map { .wait($0) } ?? step
+        return state.retryWait(&backOff).map { .wait($0) } ?? step
     }
 
     private mutating func enter(_ stage: Stage) {
@@ -76,7 +76,7 @@ struct Flight: Sendable {
 
     private mutating func resetRetries() {
         metLock = false
-        pace = RetryPace()
+        backOff = .statements
     }
 
     // MARK: Claiming
@@ -298,7 +298,7 @@ struct Flight: Sendable {
         switch event {
         case .written(let answer):
             writing.answered(answer)
-            pace.succeeded()
+            backOff.reset()
         case .failed(let error):
             switch writing.failed(error) {
             case .triesNext: break

@@ -69,7 +69,7 @@ final class FlightRunner {
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
             case .write(let write):
-                let isLarge = write.claim.count >= LargeTurns.manyRows
+                let isLarge = write.claim.count >= WorkerDatabase.manyRows
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
                     .written(try SettlementWrite.Effect($0))
                 }
@@ -105,8 +105,8 @@ final class FlightRunner {
 
     private func claim(_ plan: ClaimPlan, as worker: Int64) async -> Flight.Event {
         let isLarge = plan.depth == .deep
-        if isLarge { await database.takeLargeTurn() }
-        defer { if isLarge { database.passLargeTurn() } }
+        if isLarge { await database.waitForLarge() }
+        defer { if isLarge { database.largeEnded() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
         let app = context.state.apps[plan.lane.app]

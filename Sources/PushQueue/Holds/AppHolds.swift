@@ -4,13 +4,12 @@ import CarillonIO
 /// one small claim. Only an answer of the gateway ends the hold.
 struct AppHolds: Sendable {
     private struct Entry {
-        var times = 0
-        var until: MonotonicInstant
+        var backOff = AppHolds.backOff
+        var until = MonotonicInstant(nanoseconds: 0)
         var hold: Hold
     }
 
-    private static let shortest = Duration.seconds(1)
-    private static let longest = Duration.seconds(60)
+    private static let backOff = BackOff(from: .seconds(1), to: .seconds(60))
 
     private var holds: [Int32: Entry] = [:]
 
@@ -33,16 +32,18 @@ struct AppHolds: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Duration? {
         guard endTime(of: app, at: now) == nil else { return nil }
-        let times = holds[app].map { min($0.times + 1, 16) } ?? 0
-        let wait = min(Self.longest, Self.shortest * (1 << times)) * Double.random(in: 0.5...1, using: &generator)
-        holds[app] = Entry(times: times, until: now + wait, hold: hold)
+        var backOff = holds[app]?.backOff ?? Self.backOff
+        let wait = backOff.next(using: &generator)
+        holds[app] = Entry(backOff: backOff, until: now + wait, hold: hold)
         return wait
     }
 
     /// The route of the app has changed, so it may be tried at once.
     mutating func release(_ app: Int32) {
-        holds[app]?.times = 0
-        holds[app]?.until = MonotonicInstant(nanoseconds: 0)
+        guard let hold = holds[app]?.hold else { return }
+        holds[app] = Entry(hold: hold)
+        // If the new route fails too, that is the second failure.
+        holds[app]?.backOff.lengthen()
     }
 
     /// The app can send. True: it was held.

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// The wait between two looks for lanes with rows: 5 ms after one that found some, and up to 50 ms while there are none, with
 /// jitter, so that workers do not look all at once.
 struct PollingPace: Sendable {
@@ -10,18 +12,16 @@ struct PollingPace: Sendable {
     /// The cost is the lowest of this many looks. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
-    private var current = Self.shortest
+    private var backOff = BackOff(from: Self.shortest, to: Self.longest)
     private var costs: [Duration] = []
 
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
-        current = Self.shortest
+        backOff.reset()
         return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost))
     }
 
     mutating func foundNothing(after cost: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
-        let wait = current * Double.random(in: 0.5...1, using: &generator)
-        current = min(current * 2, Self.longest)
-        return max(wait, leastWait(after: cost))
+        max(backOff.next(using: &generator), leastWait(after: cost))
     }
 
     private mutating func leastWait(after cost: Duration) -> Duration {

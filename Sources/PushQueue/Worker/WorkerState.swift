@@ -33,7 +33,7 @@ struct WorkerState: Sendable {
     var reconnection = ReconnectionPace()
     var lockedApps = LockedApps()
     private var polling = PollingPace()
-    private var paces: [Routine: RetryPace] = [:]
+    private var backOffs: [Routine: BackOff] = [:]
     var random: SeededGenerator
 
     /// - Parameter apps: Those whose rows were read before.
@@ -57,18 +57,18 @@ struct WorkerState: Sendable {
     // MARK: Retrying
 
     /// The wait before a statement of a flight is tried again; nil: none, since there is no connection.
-    mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
+    mutating func retryWait(_ backOff: inout BackOff) -> Duration? {
         guard phase != .over, reconnection.isConnected else { return nil }
-        return pace.failed(using: &random)
+        return backOff.next(using: &random)
     }
 
     mutating func reconnectionWait() -> Duration { reconnection.next(using: &random) }
 
-    mutating func succeeded(in routine: Routine) { paces[routine] = nil }
+    mutating func succeeded(in routine: Routine) { backOffs[routine] = nil }
 
     /// Returns the wait before the next try.
     mutating func failed(in routine: Routine) -> Duration {
-        paces[routine, default: RetryPace()].failed(using: &random)
+        backOffs[routine, default: .statements].next(using: &random)
     }
 
     // MARK: Stopping

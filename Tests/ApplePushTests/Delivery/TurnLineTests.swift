@@ -4,11 +4,11 @@ import Testing
 @testable import ApplePush
 
 @Suite struct TurnLineTests {
-    private static let quantum = Int(TurnLine.quanta[0])
-    private static let levels = TurnLine.quanta.count
+    private static let quantum = Int(DeliveryLine.quanta[0])
+    private static let levels = DeliveryLine.quanta.count
 
     /// Takes pushes until the delivery of that number has had that many. Returns how many were taken in all.
-    private func take(_ count: Int, of number: Int32, from line: inout TurnLine) -> Int {
+    private func take(_ count: Int, of number: Int32, from line: inout DeliveryLine) -> Int {
         var all = 0
         var own = 0
         while own < count, let first = line.first {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `taking a whole turn at once is the same as taking one push at a time`() {
-        var (one, other) = (TurnLine(), TurnLine())
+        var (one, other) = (DeliveryLine(), DeliveryLine())
         for number in 0..<3 {
             one.join(Int32(number))
             other.join(Int32(number))
@@ -35,11 +35,11 @@ import Testing
             for _ in 0..<turn { other.took() }
             count += turn
         }
-        #expect(TurnLine().turn == 0)
+        #expect(DeliveryLine().turn == 0)
     }
 
     @Test func `a single push does not wait for a long delivery`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         line.join(0)
         for _ in 0..<20_000 { line.took() }
         line.join(1)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a single push does not wait for a hundred long deliveries either`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         for number in 0..<100 { line.join(Int32(number)) }
         for _ in 0..<100 * Self.quantum * 4 { line.took() }
         line.join(100)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `endless single pushes do not stop a long delivery`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         line.join(0)
         for _ in 0..<1_000 { line.took() }
         var long = 0
@@ -73,10 +73,10 @@ import Testing
     }
 
     @Test func `long deliveries share evenly`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         var taken = [0, 0, 0]
         for number in 0..<3 { line.join(Int32(number)) }
-        let longest = Int(TurnLine.quanta[2])
+        let longest = Int(DeliveryLine.quanta[2])
         for _ in 0..<3 * longest * 50 {
             taken[Int(line.first ?? 0)] += 1
             line.took()
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `deliveries of one size end one after the other, and not all last`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         var left = [1_000, 1_000, 1_000, 1_000, 1_000, 1_000]
         var ends: [Int] = []
         for number in left.indices { line.join(Int32(number)) }
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `a delivery whose pushes came back is next, for one turn`() {
-        var line = TurnLine()
+        var line = DeliveryLine()
         for number in 0..<3 { line.join(Int32(number)) }
         for _ in 0..<Self.quantum * 7 { line.took() }
         line.leave(2)
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `whatever joins and leaves, no delivery is lost or waits for more than its turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var line = TurnLine()
+        var line = DeliveryLine()
         var left: [Int32: Int] = [:]
         var sinceTurn: [Int32: Int] = [:]
         for _ in 0..<20_000 {
@@ -147,7 +147,7 @@ import Testing
             for (number, waited) in sinceTurn where left[number] != nil {
                 // A turn of each of the others, on a level that gets a third of the pushes.
                 #expect(
-                    waited <= Self.levels * Int(TurnLine.quanta[2]) * 40,
+                    waited <= Self.levels * Int(DeliveryLine.quanta[2]) * 40,
                     "seed \(seed): \(number) waited for \(waited)"
                 )
             }

@@ -7,17 +7,17 @@ import Testing
 @Suite struct DetourTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-    @Test func `apps take turns, however many statements wait for one of them`() {
-        var turns = TurnsByApp<String>()
-        let taken = [turns.take(), turns.take()]
+    @Test func `apps are served in rotation, however many statements wait for one of them`() {
+        var line = DetourLine<String>()
+        let taken = [line.take(), line.take()]
         #expect(taken == [true, false])
-        for number in 1...3 { turns.wait("a\(number)", of: 1) }
-        turns.wait("b1", of: 2)
-        turns.wait("c1", of: 3)
+        for number in 1...3 { line.wait("a\(number)", of: 1) }
+        line.wait("b1", of: 2)
+        line.wait("c1", of: 3)
         var order: [String] = []
-        while let next = turns.pass() { order.append(next) }
+        while let next = line.pass() { order.append(next) }
         #expect(order == ["a1", "b1", "c1", "a2", "a3"])
-        let takenAgain = turns.take()
+        let takenAgain = line.take()
         #expect(takenAgain)
     }
 

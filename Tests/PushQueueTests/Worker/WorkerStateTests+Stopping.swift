@@ -34,7 +34,7 @@ extension WorkerStateTests {
         #expect(!state.isDone)
         state.stoppedWaiting()
         #expect(state.isDone)
-        var pace = RetryPace()
+        var pace = BackOff.statements
         let wait = state.retryWait(&pace)
         #expect(wait == nil)
     }

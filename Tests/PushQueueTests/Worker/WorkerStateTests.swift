@@ -176,7 +176,7 @@ import Testing
         var state = try begin(with: [first])
         state.reconnection.disconnected(at: now, isOwnFault: false)
         let plan = state.nextClaim(at: now)
-        var pace = RetryPace()
+        var pace = BackOff.statements
         let wait = state.retryWait(&pace)
         #expect(plan == nil)
         #expect(wait == nil)

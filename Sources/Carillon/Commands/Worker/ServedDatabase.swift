@@ -78,7 +78,8 @@ final class ServedDatabase: Sendable {
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
     /// with --once.
     func runBesideOthers() async -> Ending {
-        var wait = Duration.seconds(1)
+        var backOff = BackOff(from: .seconds(1), to: .seconds(15))
+        var random = SystemRandomNumberGenerator()
         while true {
             do {
                 return try await run()
@@ -90,15 +91,14 @@ final class ServedDatabase: Sendable {
                     return .failed(error.status)
                 }
                 log.error("This database cannot be served yet; trying again.", fields)
-                await rest(wait * Double.random(in: 0.5...1))
+                await wait(backOff.next(using: &random))
                 if isStopping { return .failed(error.status) }
-                wait = min(wait * 2, .seconds(15))
             }
         }
     }
 
     /// Returns when the time is over, or when it is told to stop.
-    private func rest(_ wait: Duration) async {
+    private func wait(_ wait: Duration) async {
         let end = MonotonicInstant.now + wait
         while .now < end, !isStopping { try? await loop.sleep(for: .milliseconds(100)) }
     }

@@ -1,5 +1,5 @@
-/// Access for one waiter at a time. Apps take turns; the waiters of an app are served in order of arrival.
-struct TurnsByApp<Waiter> {
+/// Access for one waiter at a time. Apps are served in rotation, and the waiters of an app in order of arrival.
+struct DetourLine<Waiter> {
     private var waiting: [Int32: ArraySlice<Waiter>] = [:]
     /// The apps that wait, the next first.
     private var queue: ArraySlice<Int32> = []

@@ -5,24 +5,24 @@
 /// one. Deliveries on one level are served one after another, so that deliveries of equal size do not all end late.
 ///
 /// Deliveries have numbers, and their places are linked lists in one array: joining, leaving and taking are O(1).
-struct TurnLine {
+struct DeliveryLine {
     /// Pushes in a turn, by level. The last level is served round-robin.
     static let quanta: InlineArray<3, Int32> = [32, 256, 2_048]
     /// Pushes sent from one level before the next one is served.
     static let share = 32
 
     private struct Place {
-        var previous: Int32 = TurnLine.none
-        var next: Int32 = TurnLine.none
+        var previous: Int32 = DeliveryLine.none
+        var next: Int32 = DeliveryLine.none
         /// `none` if it is not in line.
-        var level: Int32 = TurnLine.none
+        var level: Int32 = DeliveryLine.none
         /// Pushes taken in its current turn.
         var taken: Int32 = 0
     }
 
     private struct Ends {
-        var first: Int32 = TurnLine.none
-        var last: Int32 = TurnLine.none
+        var first: Int32 = DeliveryLine.none
+        var last: Int32 = DeliveryLine.none
     }
 
     private static let none: Int32 = -1
@@ -31,7 +31,7 @@ struct TurnLine {
     private var levels = InlineArray<3, Ends>(repeating: Ends())
     /// The level that is served now. It is empty only if all are.
     private var served = 0
-    private var credit = TurnLine.share
+    private var credit = DeliveryLine.share
 
     /// The delivery whose turn it is.
     var first: Int32? {

@@ -1,0 +1,22 @@
+/// The waits between tries: each is up to twice as long as the one before, with jitter, so that not all try at once.
+package struct BackOff: Sendable {
+    private let shortest: Duration
+    private let longest: Duration
+    /// The longest that the next wait may be.
+    package private(set) var most: Duration
+
+    package init(from shortest: Duration, to longest: Duration) {
+        self.shortest = shortest
+        self.longest = longest
+        most = shortest
+    }
+
+    package mutating func reset() { most = shortest }
+
+    package mutating func lengthen() { most = min(most * 2, longest) }
+
+    package mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+        defer { lengthen() }
+        return most * Double.random(in: 0.5...1, using: &generator)
+    }
+}
