@@ -36,7 +36,7 @@ final class Lookout {
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
         if let start, let rows = try await promotion.get() {
-            context.event { $0.schedule.promoted(rows, from: start, at: .now) }
+            context.event { $0.promoted(rows, from: start, at: .now) }
             look.promoted = rows.rows
         }
         let (lanes, cost) = try found.get()
@@ -100,7 +100,7 @@ final class Lookout {
         if context.state.sweepsScheduled,
             let rows = try await Self.promotion(from: .beginning, on: connection).get()
         {
-            context.event { $0.schedule.promoted(rows, from: .beginning, at: .now) }
+            context.event { $0.promoted(rows, from: .beginning, at: .now) }
             if rows.rows > 0 { context.dispatchBell.ring() }
         }
         guard !floors.isEmpty else { return }
@@ -111,7 +111,7 @@ final class Lookout {
             }
         }
         guard !found.isEmpty else { return }
-        context.event { $0.schedule.swept(found, at: .now) }
+        context.event { $0.schedule.returned(found, at: .now) }
         context.dispatchBell.ring()
     }
 }

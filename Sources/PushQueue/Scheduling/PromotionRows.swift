@@ -15,6 +15,7 @@ struct PromotionRows: Sendable {
     /// How long the server took.
     var cost = Duration.zero
 
+    var lanes: [(lane: Lane, lowest: Int64)] { promotions.map { ($0.lane, $0.lowest) } }
     var rows: Int { promotions.reduce(0) { $0 + $1.rows } }
 }
 

@@ -7,7 +7,6 @@ struct Schedule: Sendable {
     private var board: LaneBoard
     private var limits: AppLimits
     private(set) var slots = ClaimSlots()
-    private var due = DueFloor()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
@@ -154,24 +153,11 @@ struct Schedule: Sendable {
 
     // MARK: Looks
 
-    /// Nothing that this worker knows is left out of the next look.
-    mutating func lookAtAll() {
-        board.forgetFloors()
-        due = DueFloor()
-    }
-
     /// Jobs are back in the queue, and may be below the floors.
     mutating func forgetFloors() { board.forgetFloors() }
 
     /// Where looks begin, in the order of the index.
     var floors: [(lane: Lane, id: Int64)] { board.floors }
-
-    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place { due.start(at: now) }
-
-    mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Place, at now: MonotonicInstant) {
-        due.moved(promotion, from: start, at: now)
-        for rows in promotion.promotions { board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
-    }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) {
@@ -182,16 +168,11 @@ struct Schedule: Sendable {
     /// All jobs that went back were due at that time.
     func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
 
-    // MARK: Below the floors
-
     /// The floors to look below for rows that were committed long after their ids were drawn.
     var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
 
-    /// A look for due jobs does not begin at the beginning of `scheduled`.
-    var skipsScheduled: Bool { !due.isLow }
-
-    /// Rows were found below the floors of these lanes.
-    mutating func swept(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
+    /// Rows are back in these lanes, or were found below their floors.
+    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
         for (lane, lowest) in rows { board.returned(to: lane, lowest: lowest, at: now) }
     }
 }

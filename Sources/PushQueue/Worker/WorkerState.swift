@@ -32,6 +32,7 @@ struct WorkerState: Sendable {
     var tallies = Tallies()
     var reconnection = ReconnectionPace()
     var lockedApps = LockedApps()
+    private var due = DueFloor()
     private var polling = PollingPace()
     private var backOffs: [Routine: BackOff] = [:]
     var random: SeededGenerator
@@ -117,7 +118,7 @@ struct WorkerState: Sendable {
     var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
 
     /// Whether to look for due jobs from the beginning of `scheduled`.
-    var sweepsScheduled: Bool { promotes && schedule.skipsScheduled }
+    var sweepsScheduled: Bool { promotes && !due.isLow }
 
     // MARK: Looks
 
@@ -133,7 +134,10 @@ struct WorkerState: Sendable {
 
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let look = Look(began: now, wasIdle: schedule.isIdle)
-        if look.wasIdle, options.once { schedule.lookAtAll() }
+        if look.wasIdle, options.once {
+            schedule.forgetFloors()
+            due = DueFloor()
+        }
         return look
     }
 
@@ -142,7 +146,12 @@ struct WorkerState: Sendable {
 
     /// Where to begin to look for due jobs; nil: none are moved.
     mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place? {
-        promotes ? schedule.promotionStart(at: now) : nil
+        promotes ? due.start(at: now) : nil
+    }
+
+    mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Place, at now: MonotonicInstant) {
+        due.moved(promotion, from: start, at: now)
+        schedule.returned(promotion.lanes, at: now)
     }
 
     /// The rows of the apps of these lanes were read.

@@ -174,8 +174,8 @@ extension SimulatedWorker {
                 switch answer {
                 case .failure(let loss): self.failed(loss, on: link)
                 case .success(let (promotion, found)):
-                    if let promotion { self.state.schedule.promoted(promotion, from: .beginning, at: self.now) }
-                    self.state.schedule.swept(found, at: self.now)
+                    if let promotion { self.state.promoted(promotion, from: .beginning, at: self.now) }
+                    self.state.schedule.returned(found, at: self.now)
                     self.dispatch()
                 }
                 self.sweep()

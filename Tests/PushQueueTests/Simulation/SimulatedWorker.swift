@@ -289,7 +289,7 @@ final class SimulatedWorker {
                     again(self.state.failed(in: .look))
                 case .success(let (promotion, lanes)):
                     if let promotion, let start {
-                        self.state.schedule.promoted(promotion, from: start, at: self.now)
+                        self.state.promoted(promotion, from: start, at: self.now)
                         look.promoted = promotion.rows
                     }
                     _ = self.state.apps.found(lanes)
