@@ -50,7 +50,8 @@ import Testing
             1,
             again: [100, 101],
             [
-                "ended": "{100}", "ended_remaining": "{1}", "again_whole": "{f,t}", "again_place": "{1}", "again_token": "{bb}",
+                "ended": "{100}", "ended_remaining": "{1}", "again_whole": "{f,t}", "again_place": "{1}",
+                "again_token": "{bb}",
             ]
         )
     }
