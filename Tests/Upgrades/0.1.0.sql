@@ -4547,6 +4547,7 @@ DECLARE
     topics bigint;
     bad bigint;
     pushes bigint;
+    opens boolean;
 BEGIN
     FOR target IN
         SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
@@ -4563,9 +4564,10 @@ BEGIN
                 bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
-            EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
+            opens := pushes >= 100 AND bad * 2 > pushes;
+            EXIT WHEN opens;
         END LOOP;
-        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        CONTINUE WHEN opens IS NOT TRUE;
         app_id := target.id;
         app := target.name;
         reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
@@ -5342,6 +5344,69 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) report WHERE report.died_at IS NOT NULL
 $$;
 
+-- reap_tokens() skips rows that are locked, because they may be being registered again. It returns their reports as `waiting`.
+CREATE OR REPLACE FUNCTION carillon.reap_tokens(
+    app integer, reports bigint[], gone text[], gone_at timestamptz[], OUT deleted bigint, OUT waiting bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    candidates bigint;
+BEGIN
+    waiting := '{}';
+    WITH gone AS (
+        SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
+    ), seen AS MATERIALIZED (
+        SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+            ON t.app_id = reap_tokens.app AND t.token = g.token AND t.last_update < g.at
+    ), dead AS MATERIALIZED (
+        -- The time is checked again, because the row may have changed.
+        SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+        FOR UPDATE OF t SKIP LOCKED
+    ), deletion AS (
+        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+    )
+    SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+    IF candidates > deleted THEN
+        waiting := ARRAY(
+            SELECT u.id FROM unnest(reports, gone, gone_at) AS u(id, token, at)
+            JOIN carillon.tokens t ON t.app_id = reap_tokens.app AND t.token = lower(u.token) AND t.last_update < u.at);
+    END IF;
+END
+$$;
+
+-- A table in which the deletion fails does not stop the others: a later pass catches up on it, from `first_report`.
+CREATE OR REPLACE FUNCTION carillon.reap_tables(
+    app integer, first_report bigint, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT faults text[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    watched carillon.watched_tables;
+    made record;
+BEGIN
+    deleted := 0;
+    faults := '{}';
+    FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = reap_tables.app ORDER BY w.id LOOP
+        BEGIN
+            IF watched.missed_from IS NULL THEN
+                SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
+                deleted := deleted + made.deleted;
+                IF made.fault IS NOT NULL THEN
+                    faults := faults || (watched.relation || ': ' || made.fault);
+                    UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
+                END IF;
+            ELSIF watched.missed_from > first_report THEN
+                UPDATE carillon.watched_tables w SET missed_from = first_report WHERE w.id = watched.id;
+            END IF;
+        EXCEPTION
+            WHEN OTHERS THEN
+                faults := faults || (watched.relation || ': ' || SQLERRM);
+                UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = first_report
+                WHERE w.id = watched.id;
+        END;
+    END LOOP;
+END
+$$;
+
 -- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
 -- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
@@ -5365,7 +5430,6 @@ DECLARE
     dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
-    candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
     IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
@@ -5437,46 +5501,12 @@ BEGIN
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
-        -- A locked row may be being registered again: it is skipped and tried again.
-        WITH gone AS (
-            SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
-        ), seen AS MATERIALIZED (
-            SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
-                ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
-        ), dead AS MATERIALIZED (
-            -- The time is checked again, because the row may have changed.
-            SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
-            FOR UPDATE OF t SKIP LOCKED
-        ), deletion AS (
-            DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
-        )
-        SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
-        IF candidates > deleted THEN
-            waiting := ARRAY(
-                SELECT u.id FROM unnest(dead_ids, gone, gone_at) AS u(id, token, at)
-                JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
-        END IF;
-
-        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
-            BEGIN
-                IF watched.missed_from IS NULL THEN
-                    SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
-                    deleted := deleted + made.deleted;
-                    IF made.fault IS NOT NULL THEN
-                        faults := faults || (watched.relation || ': ' || made.fault);
-                        UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
-                    END IF;
-                ELSIF watched.missed_from > dead_ids[1] THEN
-                    UPDATE carillon.watched_tables w SET missed_from = dead_ids[1] WHERE w.id = watched.id;
-                END IF;
-            EXCEPTION
-                WHEN OTHERS THEN
-                    -- The other tables continue, and a later pass catches up on this one.
-                    faults := faults || (watched.relation || ': ' || SQLERRM);
-                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
-                    WHERE w.id = watched.id;
-            END;
-        END LOOP;
+        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
+        deleted := made.deleted;
+        waiting := made.waiting;
+        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
+        deleted := deleted + made.deleted;
+        faults := made.faults;
     END IF;
     UPDATE carillon.feedback f SET handled_at = now()
     WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
@@ -8118,6 +8148,9 @@ COMMENT ON FUNCTION carillon.died_at IS
     'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
+COMMENT ON FUNCTION carillon.reap_tokens IS
+    'Internal: deletes an app''s rows of tokens that were registered before they died; returns the reports to handle later.';
+COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
@@ -8475,7 +8508,8 @@ BEGIN
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch reap reap_all reapable
+                run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch
+                reap_tokens reap_tables reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8616,14 +8650,14 @@ UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '7f62c826491b9071712a307f77837bd3f5b5b971c37e59eaa54fdbb1712d6f27' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = '55d3d6a56abce820a4f9d275662d90d364d6f8c10ee31646d222fcc0bf96e944' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '9a3ae4c9bed762b93f79d0dffac1898b4a0996a28102363f4489e44716f94051' WHERE file = 'functions/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '2cfc142eb9865ba615df8d0293c2a3813c6618d1adbe07d7448c49dc618977ff' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '5d5623a42062cead0423b90bf15fd6ecf150d3b6f2a70b32ba4967f5f3bf1f43' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '00ae6c902e11ff899b60abfa9d89f7131a4cc13b68aa1336ebe4aed87d854707' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '862a6bf5d79a5f609cfd99b7e594c59befa8d8364c265ba3fc78ef7d087aca90' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '8b37547ab63be7e0a7ed401d18b815adb4ee0a689af59b2be6864c3c04e7d23c' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '3a379eb06b9a0da077946a8ed5de3d1d2335d2e141f6c1e31b2fe707db392c88' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
@@ -8641,7 +8675,7 @@ UPDATE carillon.schema_routines SET checksum = 'c191899dac4bcfbae072bca609ddb23c
 UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '3a53150364f87c927585d9ca7102010fe11f8b55384379367802b65e848e42d2' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'a27adb1afb5de9bd37131e797cf0fa07639e8dc2dc21e05a535f197663f46dd9' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

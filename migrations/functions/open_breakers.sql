@@ -15,6 +15,7 @@ DECLARE
     topics bigint;
     bad bigint;
     pushes bigint;
+    opens boolean;
 BEGIN
     FOR target IN
         SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
@@ -31,9 +32,10 @@ BEGIN
                 bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
-            EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
+            opens := pushes >= 100 AND bad * 2 > pushes;
+            EXIT WHEN opens;
         END LOOP;
-        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        CONTINUE WHEN opens IS NOT TRUE;
         app_id := target.id;
         app := target.name;
         reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,

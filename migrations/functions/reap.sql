@@ -45,6 +45,72 @@ $$;
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
 
+-- reap_tokens() skips rows that are locked, because they may be being registered again. It returns their reports as `waiting`.
+CREATE OR REPLACE FUNCTION carillon.reap_tokens(
+    app integer, reports bigint[], gone text[], gone_at timestamptz[], OUT deleted bigint, OUT waiting bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    candidates bigint;
+BEGIN
+    waiting := '{}';
+    WITH gone AS (
+        SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
+    ), seen AS MATERIALIZED (
+        SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+            ON t.app_id = reap_tokens.app AND t.token = g.token AND t.last_update < g.at
+    ), dead AS MATERIALIZED (
+        -- The time is checked again, because the row may have changed.
+        SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+        FOR UPDATE OF t SKIP LOCKED
+    ), deletion AS (
+        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+    )
+    SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+    IF candidates > deleted THEN
+        waiting := ARRAY(
+            SELECT u.id FROM unnest(reports, gone, gone_at) AS u(id, token, at)
+            JOIN carillon.tokens t ON t.app_id = reap_tokens.app AND t.token = lower(u.token) AND t.last_update < u.at);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.reap_tokens IS
+    'Internal: deletes an app''s rows of tokens that were registered before they died; returns the reports to handle later.';
+
+-- A table in which the deletion fails does not stop the others: a later pass catches up on it, from `first_report`.
+CREATE OR REPLACE FUNCTION carillon.reap_tables(
+    app integer, first_report bigint, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT faults text[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    watched carillon.watched_tables;
+    made record;
+BEGIN
+    deleted := 0;
+    faults := '{}';
+    FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = reap_tables.app ORDER BY w.id LOOP
+        BEGIN
+            IF watched.missed_from IS NULL THEN
+                SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
+                deleted := deleted + made.deleted;
+                IF made.fault IS NOT NULL THEN
+                    faults := faults || (watched.relation || ': ' || made.fault);
+                    UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
+                END IF;
+            ELSIF watched.missed_from > first_report THEN
+                UPDATE carillon.watched_tables w SET missed_from = first_report WHERE w.id = watched.id;
+            END IF;
+        EXCEPTION
+            WHEN OTHERS THEN
+                faults := faults || (watched.relation || ': ' || SQLERRM);
+                UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = first_report
+                WHERE w.id = watched.id;
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
+
 -- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
 -- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
@@ -68,7 +134,6 @@ DECLARE
     dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
-    candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
     IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
@@ -140,46 +205,12 @@ BEGIN
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
-        -- A locked row may be being registered again: it is skipped and tried again.
-        WITH gone AS (
-            SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
-        ), seen AS MATERIALIZED (
-            SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
-                ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
-        ), dead AS MATERIALIZED (
-            -- The time is checked again, because the row may have changed.
-            SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
-            FOR UPDATE OF t SKIP LOCKED
-        ), deletion AS (
-            DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
-        )
-        SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
-        IF candidates > deleted THEN
-            waiting := ARRAY(
-                SELECT u.id FROM unnest(dead_ids, gone, gone_at) AS u(id, token, at)
-                JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
-        END IF;
-
-        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
-            BEGIN
-                IF watched.missed_from IS NULL THEN
-                    SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
-                    deleted := deleted + made.deleted;
-                    IF made.fault IS NOT NULL THEN
-                        faults := faults || (watched.relation || ': ' || made.fault);
-                        UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
-                    END IF;
-                ELSIF watched.missed_from > dead_ids[1] THEN
-                    UPDATE carillon.watched_tables w SET missed_from = dead_ids[1] WHERE w.id = watched.id;
-                END IF;
-            EXCEPTION
-                WHEN OTHERS THEN
-                    -- The other tables continue, and a later pass catches up on this one.
-                    faults := faults || (watched.relation || ': ' || SQLERRM);
-                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
-                    WHERE w.id = watched.id;
-            END;
-        END LOOP;
+        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
+        deleted := made.deleted;
+        waiting := made.waiting;
+        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
+        deleted := deleted + made.deleted;
+        faults := made.faults;
     END IF;
     UPDATE carillon.feedback f SET handled_at = now()
     WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);

@@ -53,6 +53,18 @@ import Testing
         }
     }
 
+    @Test(arguments: Migration.all)
+    func `a migration records that it was applied, and its way back forgets it`(_ migration: Migration) {
+        #expect(
+            migration.up.contains(
+                "INSERT INTO carillon.schema_migrations (version, name) VALUES (\(migration.version), '\(migration.name)');"
+            ),
+            "without this statement, `migrate up` would apply it again"
+        )
+        let forgets = "DELETE FROM carillon.schema_migrations WHERE version = \(migration.version);"
+        #expect(migration.version == 1 || migration.down.contains(forgets))
+    }
+
     @Test func `several programs that start at once share the work`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
             let applied = try await withThrowingTaskGroup(of: [Migration].self) { group in

@@ -16,7 +16,7 @@ enum SchemaFingerprint {
         SELECT 'column ' || c.relname || ' ' || a.attnum || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
             || a.attstorage::text || a.attnotnull::text || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
             || coalesce((SELECT string_agg(e.x, ',' ORDER BY e.x) FROM pg_temp.rights(a.attacl) AS e(x)), '')
-        FROM relation c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+        FROM relation c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
             LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
         UNION ALL
         SELECT 'routine ' || pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner) || (
