@@ -1,3 +1,4 @@
+import CarillonCLinux  // whose `timespec` it is where the runtime is linked in
 import Glibc
 
 /// A time on CLOCK_MONOTONIC, which cannot be set. Every deadline is one.
