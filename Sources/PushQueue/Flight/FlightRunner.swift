@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// Does the steps of flights with the database and the context.backend.
+/// Does the steps of flights with the database and the backend.
 final class FlightRunner {
     private let context: WorkerContext
     private let database: WorkerDatabase
