@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct TurnLineTests {
+@Suite struct DeliveryLineTests {
     private static let quantum = Int(DeliveryLine.quanta[0])
     private static let levels = DeliveryLine.quanta.count
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarillonPushQueue
 
-@Suite struct RetryPaceTests {
+@Suite struct BackOffTests {
     @Test func `waits grow while tries fail, and start again after a success`() {
         var generator = SeededGenerator(seed: 1)
         var backOff = BackOff.statements
