@@ -30,7 +30,7 @@ CREATE TABLE carillon.messages (
 -- Tokens and payloads are read once and then deleted, so compression costs more than it saves.
 ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL,
     ALTER payloads SET STORAGE EXTERNAL;
--- Rows are short-lived. Vacuum starts after a fixed number of dead rows, not a share of the table, and runs without delay.
+-- Rows are short-lived. Vacuum starts after few dead rows, and runs without delay.
 ALTER TABLE carillon.messages SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_insert_threshold = 100000,

@@ -97,7 +97,7 @@ BEGIN
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch
+                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
                 reap_tokens reap_tables reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed

@@ -417,7 +417,7 @@ CREATE TABLE carillon.messages (
 -- Tokens and payloads are read once and then deleted, so compression costs more than it saves.
 ALTER TABLE carillon.messages ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL,
     ALTER payloads SET STORAGE EXTERNAL;
--- Rows are short-lived. Vacuum starts after a fixed number of dead rows, not a share of the table, and runs without delay.
+-- Rows are short-lived. Vacuum starts after few dead rows, and runs without delay.
 ALTER TABLE carillon.messages SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_insert_threshold = 100000,
@@ -3174,7 +3174,7 @@ $make$;
 
 -- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
 -- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
--- recur. PostgresError.isTransient has the same list.
+-- recur. PostgresError.isTransient adds what concerns only a connection.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
@@ -5322,12 +5322,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 GROUP BY t.minute) m), false)
 $$;
 
+-- The functions awaits_counts() and died_at() have no SET clause, so that the planner inlines them.
+CREATE OR REPLACE FUNCTION carillon.awaits_counts(report carillon.feedback) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT (report.reason OPERATOR(pg_catalog.=) 'BadDeviceToken' AND report.seen_at OPERATOR(pg_catalog.>)
+        (pg_catalog.now() OPERATOR(pg_catalog.-) interval '5 minutes')) IS TRUE
+$$;
+
 -- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
--- was written before the clock was set back, and is ignored. The function has no SET clause, so that the planner inlines it.
+-- was written before the clock was set back, and is ignored.
 CREATE OR REPLACE FUNCTION carillon.died_at(report carillon.feedback) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN report.seen_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() AND (
-            report.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(report.app_id, report.seen_at))
+            report.reason IS DISTINCT FROM 'BadDeviceToken'
+            OR NOT carillon.awaits_counts(report) AND carillon.bad_token_is_dead(report.app_id, report.seen_at))
         THEN least(report.unregistered_at, report.seen_at) END
 $$;
 
@@ -5479,7 +5487,6 @@ BEGIN
         SELECT f.app_id INTO target FROM carillon.feedback f
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
-    -- BadDeviceToken waits until all workers have written their counts of that time.
     SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
@@ -5487,7 +5494,7 @@ BEGIN
     FROM (
         SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
-            AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+            AND NOT carillon.awaits_counts(f)
         ORDER BY f.id LIMIT most) report;
     IF ids IS NULL THEN
         -- Some feedback may have to wait.
@@ -5800,7 +5807,7 @@ END
 $$;
 
 -- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
--- be applied yet.
+-- be applied yet. Feedback that awaits counts is still missed.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -5809,16 +5816,18 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     gone text[];
     gone_at timestamptz[];
+    waiting bigint;
     last bigint;
     rows bigint;
 BEGIN
     SELECT array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL), max(report.id), count(*)
-    INTO gone, gone_at, last, rows
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL),
+        min(report.id) FILTER (WHERE report.awaits_counts), max(report.id), count(*)
+    INTO gone, gone_at, waiting, last, rows
     FROM (
-        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        SELECT f.id, f.token, carillon.died_at(f), carillon.awaits_counts(f) FROM carillon.feedback f
         WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT most) report;
-    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    missed_from := coalesce(waiting, CASE WHEN rows = most THEN last + 1 END);
     deleted := 0;
     IF gone IS NOT NULL THEN
         SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
@@ -6593,7 +6602,7 @@ DECLARE
     has_kept CONSTANT boolean := cardinality(kept) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
-    has_requeueable CONSTANT boolean := (dead_status = ALL (failed_status)) IS NOT TRUE;
+    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
     needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
@@ -7364,7 +7373,8 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
         WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
         ELSE greatest(claims + 1, (
-            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
+            WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
 
@@ -7442,6 +7452,7 @@ DECLARE
     target integer;
     lost bigint[];
     messages bigint[];
+    broadcasts bigint[];
     busy bigint[];
     checked record;
     held record;
@@ -7478,12 +7489,11 @@ BEGIN
                 WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
                     SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
         END IF;
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM carillon.inflight f, unnest(f.jobs) AS j
-            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
-        ) AS a, carillon.find_cancelled(target, a.messages, a.broadcasts, '{}') AS o;
-        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
+        SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j
+        WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost);
+        SELECT o.* INTO checked FROM carillon.find_cancelled(target, messages, broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
         claims := claims + cardinality(lost);
         -- All jobs of a worker together, up to the size of an array.
         FOR held IN
@@ -7520,7 +7530,7 @@ BEGIN
     IF takes IS NULL THEN
         RETURN 0;
     END IF;
-    -- A crash may lose the turn, which is harmless: nothing is sent while the server starts.
+    -- A crash may lose the turns of its last moments. The next ones can then begin while pushes of those are still being sent.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
     IF begins IS NULL THEN
@@ -8144,6 +8154,8 @@ COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of toke
 COMMENT ON FUNCTION carillon.check_kinds IS
     'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
 COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
+COMMENT ON FUNCTION carillon.awaits_counts IS
+    'Internal: returns whether a BadDeviceToken is so recent that workers may not have written their counts of that time yet.';
 COMMENT ON FUNCTION carillon.died_at IS
     'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
 COMMENT ON FUNCTION carillon.dead_tokens IS
@@ -8508,7 +8520,7 @@ BEGIN
                 release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead died_at dead_tokens reap_batch
+                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
                 reap_tokens reap_tables reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
@@ -8623,7 +8635,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '02c8bd09307ea55df3d4ebbe7806c7f74982fcdf06433989e8900748501e3668' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '1a6e76ea7698161bf875515f04f5e32337e503872365275d9a122f8ce8c91c90' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '660bfc84821681f9eff42d8b1f5b296b4413d7bac2ca5b0a96e7fc26ede44d41' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '912f46087160ad059ef4deeee300bfbb39cc84ccb638cb3f51f7bb4543b2f39f' WHERE version = '6';
@@ -8641,7 +8653,7 @@ UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc1
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3845d96b778c07ecbf26011db6ce79e3c590fab241a696d20fb09a6926b424c0' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '8ed02a063cbf0cff5a19a955c185a263fa4d336219d4bb0e3338b48340a59b10' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '974ea968fc12088bd61b9a76678d73a37fb69a28f09418bb7bd1904ce7d5fd2a' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
@@ -8657,25 +8669,25 @@ UPDATE carillon.schema_routines SET checksum = '9a3ae4c9bed762b93f79d0dffac1898b
 UPDATE carillon.schema_routines SET checksum = '2cfc142eb9865ba615df8d0293c2a3813c6618d1adbe07d7448c49dc618977ff' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '5d5623a42062cead0423b90bf15fd6ecf150d3b6f2a70b32ba4967f5f3bf1f43' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '862a6bf5d79a5f609cfd99b7e594c59befa8d8364c265ba3fc78ef7d087aca90' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '8b37547ab63be7e0a7ed401d18b815adb4ee0a689af59b2be6864c3c04e7d23c' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = 'ad185c4b0afb709ae3dcf1117d0162d62ae50a125f7553c78c2b877861b5c25c' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '3a379eb06b9a0da077946a8ed5de3d1d2335d2e141f6c1e31b2fe707db392c88' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = 'dacd722be68550869d44dd3cc1ffaaea77c8ebe48196e2f0b051895200386468' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '13526bb121e17d232eb442713487a76b056c20c0650e2097ac3e628cbadc1d02' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'cc72ba8aaef532e3f1f9ffcf49e88357504a764b3b08e6cc96d2ece0c7b1d161' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '4e1e4841cf03617466331af48a059e6513a03d0a980e21f1704cbd33d86c66e7' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '8c2637bb2fa5ab1de93580ee1c96339641842fa12c470030be079ab3f818bbe6' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = '90ea769027d0a37926dc5e8deb068ca981f35a18dadc29654891135506aee0a1' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = 'c191899dac4bcfbae072bca609ddb23c1ff7a06f99bbf4101f4da00763a613f8' WHERE file = 'functions/take_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'acd9af541b4d5bf4e21e200b1764ef5f5d96413bd44dd8fbf142affba0a214ea' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'da6bceb2329915ac1b9f8e0c7392c201a13f9e1e1ddc62d72864500e25778a15' WHERE file = 'functions/take_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'a27adb1afb5de9bd37131e797cf0fa07639e8dc2dc21e05a535f197663f46dd9' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '146bc443f1485eb5ad99054e5411ee432f1e663609fd1af9e3927af167bf95d1' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -3,7 +3,7 @@
 
 -- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
 -- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
--- recur. PostgresError.isTransient has the same list.
+-- recur. PostgresError.isTransient adds what concerns only a connection.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'

@@ -19,12 +19,22 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
 
+-- The functions awaits_counts() and died_at() have no SET clause, so that the planner inlines them.
+CREATE OR REPLACE FUNCTION carillon.awaits_counts(report carillon.feedback) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT (report.reason OPERATOR(pg_catalog.=) 'BadDeviceToken' AND report.seen_at OPERATOR(pg_catalog.>)
+        (pg_catalog.now() OPERATOR(pg_catalog.-) interval '5 minutes')) IS TRUE
+$$;
+COMMENT ON FUNCTION carillon.awaits_counts IS
+    'Internal: returns whether a BadDeviceToken is so recent that workers may not have written their counts of that time yet.';
+
 -- A token cannot have died after its death was reported, so a later time counts as the time of the report. A report from the future
--- was written before the clock was set back, and is ignored. The function has no SET clause, so that the planner inlines it.
+-- was written before the clock was set back, and is ignored.
 CREATE OR REPLACE FUNCTION carillon.died_at(report carillon.feedback) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
     SELECT CASE WHEN report.seen_at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp() AND (
-            report.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(report.app_id, report.seen_at))
+            report.reason IS DISTINCT FROM 'BadDeviceToken'
+            OR NOT carillon.awaits_counts(report) AND carillon.bad_token_is_dead(report.app_id, report.seen_at))
         THEN least(report.unregistered_at, report.seen_at) END
 $$;
 COMMENT ON FUNCTION carillon.died_at IS
@@ -183,7 +193,6 @@ BEGIN
         SELECT f.app_id INTO target FROM carillon.feedback f
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
-    -- BadDeviceToken waits until all workers have written their counts of that time.
     SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
@@ -191,7 +200,7 @@ BEGIN
     FROM (
         SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
-            AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+            AND NOT carillon.awaits_counts(f)
         ORDER BY f.id LIMIT most) report;
     IF ids IS NULL THEN
         -- Some feedback may have to wait.

@@ -207,7 +207,7 @@ $$;
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 
 -- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
--- be applied yet.
+-- be applied yet. Feedback that awaits counts is still missed.
 CREATE OR REPLACE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
@@ -216,16 +216,18 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     gone text[];
     gone_at timestamptz[];
+    waiting bigint;
     last bigint;
     rows bigint;
 BEGIN
     SELECT array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL), max(report.id), count(*)
-    INTO gone, gone_at, last, rows
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL),
+        min(report.id) FILTER (WHERE report.awaits_counts), max(report.id), count(*)
+    INTO gone, gone_at, waiting, last, rows
     FROM (
-        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        SELECT f.id, f.token, carillon.died_at(f), carillon.awaits_counts(f) FROM carillon.feedback f
         WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT most) report;
-    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    missed_from := coalesce(waiting, CASE WHEN rows = most THEN last + 1 END);
     deleted := 0;
     IF gone IS NOT NULL THEN
         SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault

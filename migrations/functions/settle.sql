@@ -89,7 +89,7 @@ DECLARE
     has_kept CONSTANT boolean := cardinality(kept) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
-    has_requeueable CONSTANT boolean := (dead_status = ALL (failed_status)) IS NOT TRUE;
+    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
     needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;

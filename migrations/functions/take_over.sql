@@ -21,7 +21,8 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
         WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
         ELSE greatest(claims + 1, (
-            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
+            WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
 COMMENT ON FUNCTION carillon.count_death IS
@@ -103,6 +104,7 @@ DECLARE
     target integer;
     lost bigint[];
     messages bigint[];
+    broadcasts bigint[];
     busy bigint[];
     checked record;
     held record;
@@ -139,12 +141,11 @@ BEGIN
                 WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
                     SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
         END IF;
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM carillon.inflight f, unnest(f.jobs) AS j
-            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
-        ) AS a, carillon.find_cancelled(target, a.messages, a.broadcasts, '{}') AS o;
-        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
+        SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j
+        WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost);
+        SELECT o.* INTO checked FROM carillon.find_cancelled(target, messages, broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
         claims := claims + cardinality(lost);
         -- All jobs of a worker together, up to the size of an array.
         FOR held IN

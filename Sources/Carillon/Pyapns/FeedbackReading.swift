@@ -11,8 +11,7 @@ enum FeedbackReading {
         unread AS MATERIALIZED (
             SELECT f.app_id, f.id FROM carillon.feedback f
             WHERE f.app_id = (SELECT a.id FROM app a) AND f.read_at IS NULL AND f.seen_at <= clock_timestamp()
-                -- A later look knows whether most pushes failed so: see bad_token_is_dead.
-                AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+                AND NOT carillon.awaits_counts(f)
             ORDER BY f.id LIMIT 100000 FOR UPDATE SKIP LOCKED
         ),
         reading AS (

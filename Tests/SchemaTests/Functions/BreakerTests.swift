@@ -169,6 +169,39 @@ import Testing
         }
     }
 
+    @Test
+    func `a watched table that has missed feedback waits for the counts too, and the preview lists nothing before`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                UPDATE carillon.apps SET reap_bad_tokens = true; \(Self.bad);
+                CREATE TABLE devices (token text, updated timestamptz);
+                INSERT INTO devices VALUES ('aa', '2020-01-01Z'), ('bb', '2020-01-01Z');
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
+                SELECT carillon.watch_tokens('demo', 'devices', 'token', 'updated');
+                UPDATE carillon.watched_tables SET missed_from = 0;
+                UPDATE carillon.feedback SET seen_at = now() - interval '4 minutes';
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason) VALUES (1, 'bb', now(), 'Unregistered')
+                """
+            )
+            try await Self.count(bad: 1, sent: 50, minutesAgo: 4, in: database)
+            let preview = "SELECT relation, tokens, fault FROM carillon.reapable()"
+            #expect(try await database.rows(preview) == ["(carillon.tokens,0,)", "(public.devices,1,)"])
+            try await database.run("SELECT carillon.reap()")
+            #expect(try await database.rows("SELECT token FROM devices") == ["(aa)"])
+            try await database.run(
+                "UPDATE carillon.feedback SET seen_at = now() - interval '6 minutes' WHERE token = 'aa'"
+            )
+            try await Self.count(bad: 1, sent: 50, minutesAgo: 6, in: database)
+            #expect(try await database.rows(preview) == ["(carillon.tokens,1,)", "(public.devices,1,)"])
+            try await database.run("SELECT carillon.reap()")
+            #expect(try await database.value("SELECT count(*) FROM devices") == "0")
+            #expect(try await database.rows("SELECT missed_from FROM carillon.watched_tables") == ["()"])
+        }
+    }
+
     @Test func `BadDeviceToken deletes nothing while the breaker is open, nor later for pushes of that time`()
         async throws
     {

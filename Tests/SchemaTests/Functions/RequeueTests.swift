@@ -21,6 +21,24 @@ import Testing
 
     private static let queue = "SELECT app_id, lane, tokens FROM carillon.messages ORDER BY id"
 
+    @Test func `a failure whose status is left out can be requeued`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour');
+                INSERT INTO carillon.inflight (id, worker_id, app_id, claimed_at, jobs) VALUES (5, 1, 1, '2026-01-01Z',
+                    ARRAY[carillon.job(id => 100, lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())])
+                """
+            )
+            let settlement = TestDatabase.settle([
+                "claim": "5", "claimed": "2026-01-01Z", "ended": "{100}", "ended_sent": "{0}", "ended_failed": "{1}",
+                "failed": "{100}", "failed_token": "{aa}", "failed_reason": "{BadTopic}", "failed_attempt": "{1}",
+            ])
+            #expect(try await database.rows(settlement) == ["(written)"])
+            #expect(try await database.rows("SELECT message_id FROM carillon.failed_messages") == ["(100)"])
+        }
+    }
+
     @Test func `every failure that can be sent again is requeued unchanged, once`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
