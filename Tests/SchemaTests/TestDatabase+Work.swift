@@ -27,7 +27,7 @@ extension TestDatabase {
         let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 1_000_000)
         return try await connection.query(ClaimStatement.statement, parameters) { rows in
             var jobs: [ClaimedJob] = []
-            for row in rows.indices where try rows.isNull(row, "unfit_pushes") {
+            for row in rows.indices where try rows.isNull(row, "claim") && rows.isNull(row, "unfit_pushes") {
                 jobs.append(
                     ClaimedJob(
                         id: try rows.int64(row, "id"),

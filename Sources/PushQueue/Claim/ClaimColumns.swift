@@ -2,8 +2,9 @@ import CarillonPostgres
 
 /// Where the columns of the answer to a claim are: found by name once for each answer, then read by position.
 ///
-/// The answer has one row for each job, which names its claim, and one for the first row that did not fit.
+/// The answer has one row for the claim, one for each job, and one for the first row that did not fit, in no order.
 struct ClaimColumns {
+    /// Of the row that stands for the claim; null in all others.
     let claim: Rows.Column
     let claimedAt: Rows.Column
     let quarantined: Rows.Column

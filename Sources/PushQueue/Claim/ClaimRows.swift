@@ -27,24 +27,25 @@ extension ClaimRows {
     ) throws(PostgresError) {
         let columns = try ClaimColumns(rows)
         var seen = TokenSet()
-        for row in rows.indices {
+        for row in rows.indices where try !rows.isNull(row, columns.claim) {
+            var claim = ClaimedJobs(
+                id: try rows.int64(row, columns.claim),
+                app: plan.lane.app,
+                lane: plan.lane.number,
+                claimedAt: try rows.timestamp(row, columns.claimedAt),
+                installation: installation,
+                areQuarantined: try rows.bool(row, columns.quarantined)
+            )
+            claim.reserve(jobs: rows.count)
+            jobs = consume claim
+        }
+        for row in rows.indices where try rows.isNull(row, columns.claim) {
             let id = try rows.int64(row, columns.id)
             if let pushes = try rows.int64IfPresent(row, columns.unfitPushes) {
                 next = NextRow(id: id, pushes: Int(pushes))
                 continue
             }
-            if jobs == nil {
-                var claim = ClaimedJobs(
-                    id: try rows.int64(row, columns.claim),
-                    app: plan.lane.app,
-                    lane: plan.lane.number,
-                    claimedAt: try rows.timestamp(row, columns.claimedAt),
-                    installation: installation,
-                    areQuarantined: try rows.bool(row, columns.quarantined)
-                )
-                claim.reserve(jobs: rows.count)
-                jobs = consume claim
-            }
+            guard jobs != nil else { throw PostgresError(.unexpectedValue, "a claimed row came without its claim") }
             try jobs?.read(rows, row, columns, of: app, unlessIn: &seen)
             first = min(first ?? id, id)
             self.rows += 1

@@ -80,7 +80,8 @@ package enum ClaimStatement {
                 WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
         """
 
-    /// Texts that are too long to be sent are cut to a length that is still refused.
+    /// Texts that are too long to be sent are cut to a length that is still refused. The claim has a row of its own: its columns
+    /// in the row of each job would cost a fifteenth of the throughput of rows with one token.
     package static let statement = Statement(
         "claim",
         """
@@ -116,7 +117,7 @@ package enum ClaimStatement {
             nullif(p.push_type, 'alert') AS push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference,
             nullif(p.on_unknown, 'retry') AS on_unknown, nullif(p.attempt, 1) AS attempt, p.origin, p.broadcast_id,
             p.created_at, \(mayHaveArrived) AS may_have_arrived, n.pushes AS unfit_pushes
-        FROM (picked p LEFT JOIN claim c ON true) FULL JOIN next n ON false
+        FROM claim c FULL JOIN picked p ON false FULL JOIN next n ON false
         """
     )
 
