@@ -48,8 +48,8 @@ BEGIN
     IF cardinality(commands) > 0 THEN
         RAISE insufficient_privilege USING
             MESSAGE = format('%s lacks rights that the migrations need', quote_ident(current_user)),
-            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN OPTION '
-                'on roles that exist):\n' || array_to_string(commands || format(
+            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN '
+                'OPTION on roles that exist):\n' || array_to_string(commands || format(
                 'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
                 current_user), E';\n') || E';\nThe last statement lets the owner grant these roles to others. Then run this again.';
     END IF;

@@ -19,7 +19,7 @@ CREATE TABLE carillon.messages (
     reference    text,
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
+    lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
     origin       bigint,  -- for a retry or a part: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -109,7 +109,7 @@ CREATE TYPE carillon.job AS (
     reference    text,
     on_unknown   text,
     attempt      smallint,
-    claims       smallint,
+    lost_claims  smallint,
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz,

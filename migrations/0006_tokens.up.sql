@@ -126,8 +126,8 @@ EXCEPTION
             WHEN insufficient_privilege THEN
                 RAISE EXCEPTION '% is not allowed to make carillon_reaper the owner of a function', current_user
                     USING ERRCODE = 'insufficient_privilege',
-                          HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 with '
-                              'CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
+                          HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 '
+                              'with CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
         END;
 END
 $$;

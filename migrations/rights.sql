@@ -38,8 +38,8 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.push_counts,
-    carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
+    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds,
+    carillon.push_counts, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
@@ -90,11 +90,11 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
-                take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
-                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts unique_ids_of
-                settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
+                take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
+                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
+                unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
-                release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
+                release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
                 run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch

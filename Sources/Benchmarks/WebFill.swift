@@ -246,7 +246,7 @@ struct WebFill {
             SELECT (SELECT min(w.id) FROM carillon.workers w) + id / 200 % 8, app_id, array_agg(carillon.job(id => id, lane => lane,
                 tokens => tokens, payload => payload, payloads => payloads, push_type => push_type, priority => priority,
                 expires_at => expires_at, collapse_id => collapse_id, topic => topic, reference => reference,
-                on_unknown => on_unknown, attempt => attempt, claims => claims, origin => origin, broadcast_id => broadcast_id,
+                on_unknown => on_unknown, attempt => attempt, lost_claims => lost_claims, origin => origin, broadcast_id => broadcast_id,
                 created_at => created_at, last_status => last_status, last_reason => last_reason))
             FROM picked GROUP BY app_id, id / 200;
             CREATE FUNCTION pg_temp.activity(since timestamptz, until timestamptz) RETURNS void LANGUAGE sql AS $$

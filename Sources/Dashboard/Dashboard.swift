@@ -42,7 +42,7 @@ struct Dashboard: Sendable {
     private var pages: [Page] {
         [
             Page("/") { request, _ in
-                try await OverviewQuery(database: database, span: ActivitySpan(request)).run()
+                try await OverviewQuery(database: database, span: PushCountSpan(request)).run()
             },
             Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
             Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },

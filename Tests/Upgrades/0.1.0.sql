@@ -54,8 +54,8 @@ BEGIN
     IF cardinality(commands) > 0 THEN
         RAISE insufficient_privilege USING
             MESSAGE = format('%s lacks rights that the migrations need', quote_ident(current_user)),
-            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN OPTION '
-                'on roles that exist):\n' || array_to_string(commands || format(
+            HINT = E'Have a superuser, or the owner of this database with CREATEROLE, run here (from PostgreSQL 16 on with ADMIN '
+                'OPTION on roles that exist):\n' || array_to_string(commands || format(
                 'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant, carillon_operator TO %I WITH ADMIN OPTION',
                 current_user), E';\n') || E';\nThe last statement lets the owner grant these roles to others. Then run this again.';
     END IF;
@@ -406,7 +406,7 @@ CREATE TABLE carillon.messages (
     reference    text,
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
+    lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
     origin       bigint,  -- for a retry or a part: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -496,7 +496,7 @@ CREATE TYPE carillon.job AS (
     reference    text,
     on_unknown   text,
     attempt      smallint,
-    claims       smallint,
+    lost_claims  smallint,
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz,
@@ -1157,8 +1157,8 @@ EXCEPTION
             WHEN insufficient_privilege THEN
                 RAISE EXCEPTION '% is not allowed to make carillon_reaper the owner of a function', current_user
                     USING ERRCODE = 'insufficient_privilege',
-                          HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 with '
-                              'CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
+                          HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 '
+                              'with CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
         END;
 END
 $$;
@@ -1607,8 +1607,8 @@ $$;
 
 -- record_of_actor() is for actions that programs also take, and take often: it records them only if act_as() or SET carillon.actor
 -- has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.actor', true) <> '' THEN
         PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_actor.app_id), details,
@@ -1833,7 +1833,8 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+        job.last_status, job.last_reason, job.created_at,
+        carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
 -- record_cancelled() keeps the caller's search_path: see own_path().
@@ -1859,8 +1860,10 @@ BEGIN
             broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
             attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
             cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
-            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
-            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1])
+            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1],
+            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1])
         FROM pg_catalog.unnest(jobs) g
         LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
         GROUP BY g.message_id, u.message_id));
@@ -1892,7 +1895,8 @@ $$;
 
 -- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
 -- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
-CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
+CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[])
+RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -2381,8 +2385,8 @@ BEGIN
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
-        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters and '
-                'without spaces at either end',
+        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters '
+                'and without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic !~ '^[!-~]{1,255}$' THEN
@@ -2471,8 +2475,8 @@ BEGIN
     SELECT g.* INTO twice FROM (VALUES
         ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
         ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
-        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)), ('sound', 'sound', num_nonnulls(m.sound)),
-        ('content_available', 'content-available', num_nonnulls(m.content_available)),
+        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)),
+        ('sound', 'sound', num_nonnulls(m.sound)), ('content_available', 'content-available', num_nonnulls(m.content_available)),
         ('mutable_content', 'mutable-content', num_nonnulls(m.mutable_content)),
         ('category', 'category', num_nonnulls(m.category)), ('thread_id', 'thread-id', num_nonnulls(m.thread_id)),
         ('interruption_level', 'interruption-level', num_nonnulls(m.interruption_level)),
@@ -3063,8 +3067,9 @@ $$;
 
 
 -- functions/enqueue.sql
--- The functions that enqueue, generated from lists of their arguments. A new argument needs an entry in a list here and a field in
--- the type that holds the arguments.
+-- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
+-- FUNCTION carillon.update_activity and FUNCTION carillon.publish from lists of their arguments. docs/sql.md has their signatures.
+-- A new argument needs an entry in a list here and a field in the type that holds the arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
@@ -3332,7 +3337,7 @@ DECLARE
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
-        attempt => m.attempt, claims => m.claims, origin => m.origin, broadcast_id => m.broadcast_id,
+        attempt => m.attempt, lost_claims => m.lost_claims, origin => m.origin, broadcast_id => m.broadcast_id,
         created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;
@@ -3762,11 +3767,11 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    attempt smallint DEFAULT 1, claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
     created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
-        attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+        attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.job_of(waiting carillon.scheduled) RETURNS carillon.job
@@ -3774,22 +3779,23 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
         payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
         expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
-        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt, claims => waiting.claims,
-        origin => waiting.origin, broadcast_id => waiting.broadcast_id, created_at => waiting.created_at,
-        last_status => waiting.last_status, last_reason => waiting.last_reason)
+        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
+        lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
+        created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason)
 $$;
 
 -- In changed(), a new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
-    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
         payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
         priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
         reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
-        claims => coalesce(claims, job.claims), origin => coalesce(origin, job.origin), broadcast_id => job.broadcast_id,
-        created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
+        broadcast_id => job.broadcast_id, created_at => job.created_at,
+        last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
 
@@ -4107,8 +4113,8 @@ BEGIN
         SELECT k.name INTO unknown FROM jsonb_object_keys(message) AS k(name)
         WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
         IF FOUND THEN
-            refusal := carillon.refusal('message', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
-                'The members are: ' || array_to_string(names, ', ') || '.');
+            refusal := carillon.refusal('message', 'the arguments of enqueue without app',
+                'a member ' || to_json(left(unknown, 80)), 'The members are: ' || array_to_string(names, ', ') || '.');
         END IF;
     END IF;
     PERFORM carillon.refuse(refusal);
@@ -4859,7 +4865,8 @@ $$;
 -- The daily partitions of results, failures and failed_messages.
 
 -- partitions() returns no bounds for the default partition.
-CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
+RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
             CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
@@ -5079,7 +5086,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
-RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
     most_locks CONSTANT integer := 8;
@@ -5110,25 +5117,25 @@ BEGIN
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that remain come after the last one taken.
-    place := now();
-    place_id := 9223372036854775807;
+    next_at := now();
+    next_id := 9223372036854775807;
     IF due IS NULL THEN
         RETURN NEXT;
         RETURN;
     END IF;
     IF cardinality(due) >= most OR is_cut THEN
-        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
+        SELECT s.run_at, s.id INTO next_at, next_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
-    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),
-        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
-        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
+    SELECT array_agg(d.tid) FILTER (WHERE d.message = ANY (o.cancelled)),
+        array_agg(d.tid) FILTER (WHERE d.message = ANY (o.unsure)),
+        array_agg(d.tid) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
     INTO cancelled, unsure, kept
     FROM (
         SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
             array_agg(s.broadcast_id) AS broadcasts
         FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
     ) AS a, carillon.find_cancelled(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
-        unnest(a.due, a.messages) AS d(place, message)
+        unnest(a.due, a.messages) AS d(tid, message)
     WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
         PERFORM carillon.put_off(unsure);
@@ -5137,13 +5144,13 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                    RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;
@@ -5235,7 +5242,8 @@ $$;
 DO $$
 BEGIN
     EXECUTE (SELECT format(
-        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE '
+            'PARALLEL SAFE AS %L',
         'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
     FROM carillon.push_types() AS p);
 END
@@ -5364,14 +5372,14 @@ BEGIN
     WITH gone AS (
         SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
     ), seen AS MATERIALIZED (
-        SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+        SELECT t.ctid AS tid, g.at FROM gone g JOIN carillon.tokens t
             ON t.app_id = reap_tokens.app AND t.token = g.token AND t.last_update < g.at
     ), dead AS MATERIALIZED (
         -- The time is checked again, because the row may have changed.
-        SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+        SELECT t.ctid AS tid FROM seen s JOIN carillon.tokens t ON t.ctid = s.tid AND t.last_update < s.at
         FOR UPDATE OF t SKIP LOCKED
     ), deletion AS (
-        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.tid FROM dead d)) RETURNING t.app_id
     )
     SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
     IF candidates > deleted THEN
@@ -5415,10 +5423,10 @@ BEGIN
 END
 $$;
 
--- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
+-- reap_batch() takes null as `after` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
 -- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, place bigint[] DEFAULT NULL, most integer DEFAULT 1000,
+    app text DEFAULT NULL, after bigint[] DEFAULT NULL, most integer DEFAULT 1000,
     OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
@@ -5427,9 +5435,9 @@ DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
     refusal carillon.refusal;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table bigint := coalesce(place[1], 0);
-    at_app bigint := coalesce(place[2], -2147483648);
-    at_id bigint := coalesce(place[3], 0);
+    at_table bigint := coalesce(after[1], 0);
+    at_app bigint := coalesce(after[2], -2147483648);
+    at_id bigint := coalesce(after[3], 0);
     last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
@@ -5450,11 +5458,11 @@ BEGIN
     faults := '{}';
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
         state := 'busy';
-        next := place;
+        next := after;
         RETURN;
     END IF;
     state := 'more';
-    IF place IS NULL THEN
+    IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
         WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
     END IF;
@@ -5526,7 +5534,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal carillon.refusal;
     step record;
-    place bigint[];
+    after bigint[];
     total bigint := 0;
 BEGIN
     IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
@@ -5536,10 +5544,10 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
+        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, after) b;
         total := total + step.deleted;
         EXIT WHEN step.state = 'over';
-        place := step.next;
+        after := step.next;
     END LOOP;
     RETURN total;
 END
@@ -5550,7 +5558,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     refusal carillon.refusal;
     step record;
-    place bigint[];
+    after bigint[];
 BEGIN
     IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
         refusal := carillon.unknown_app(app);
@@ -5558,10 +5566,10 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
+        SELECT b.* INTO step FROM carillon.reap_batch(app, after) b;
         COMMIT;
         EXIT WHEN step.state = 'over';
-        place := step.next;
+        after := step.next;
         IF step.state = 'busy' THEN
             PERFORM pg_catalog.pg_sleep(0.1);
         END IF;
@@ -5844,6 +5852,9 @@ $$;
 
 -- functions/refusal.sql
 -- Errors for arguments.
+--
+-- A function that users call raises its refusal itself: PostgreSQL then adds one line of context, which names that function.
+-- Functions of workers and commands call refuse().
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -6292,14 +6303,14 @@ BEGIN
 END
 $$;
 
--- No two jobs of place() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are
--- not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
--- trigger.
-CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
+-- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
+-- suppressed by a trigger.
+CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
-    placed bigint[] := '{}';
+    inserted bigint[] := '{}';
     refused carillon.job[];
 BEGIN
     BEGIN
@@ -6308,29 +6319,28 @@ BEGIN
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
                     last_status, last_reason)
-                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id,
-                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason
+                SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason
                 FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
         ELSE
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
                     last_status, last_reason, run_at)
-                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id,
-                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason,
+                    pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
                 FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
         END IF;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
@@ -6343,19 +6353,19 @@ BEGIN
                 RETURN ARRAY[jobs[1].id];
             END IF;
             -- One of the jobs is at fault; halving the list finds it.
-            RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
-                || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+            RETURN carillon.insert_jobs(app, jobs[:half], waits[:half], is_new)
+                || carillon.insert_jobs(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
-    IF is_new AND cardinality(placed) < cardinality(jobs) THEN
-        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
+    IF is_new AND cardinality(inserted) < cardinality(jobs) THEN
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (inserted) AND CASE WHEN waits IS NULL
             THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
             ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
         IF cardinality(refused) > 0 THEN
             PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
-            placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+            inserted := inserted || ARRAY(SELECT r.id FROM unnest(refused) AS r);
         END IF;
     END IF;
-    RETURN placed;
+    RETURN inserted;
 END
 $$;
 
@@ -6365,16 +6375,16 @@ CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[]
 LANGUAGE plpgsql AS $$
 DECLARE
     is_new boolean := false;
-    placed bigint[];
+    inserted bigint[];
 BEGIN
     LOOP
-        placed := carillon.place(app, jobs, waits, is_new);
-        EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
+        inserted := carillon.insert_jobs(app, jobs, waits, is_new);
+        EXIT WHEN pg_catalog.cardinality(inserted) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
             SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
-            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (placed);
+            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
         END IF;
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
         is_new := true;
     END LOOP;
 END
@@ -6398,8 +6408,8 @@ END
 $$;
 
 -- No two jobs of return_uncancelled() have the same id.
-CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
     ended carillon.job[];
@@ -6617,8 +6627,8 @@ DECLARE
 BEGIN
     IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
-        FOR UPDATE;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
@@ -6631,7 +6641,8 @@ BEGIN
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number
         RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
     END IF;
     IF NOT FOUND THEN
@@ -6672,7 +6683,7 @@ BEGIN
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
                 id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
                 payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
-                attempt => a.attempt, claims => 0::smallint,
+                attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
             FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
@@ -6799,12 +6810,12 @@ BEGIN
     BEGIN
         PERFORM carillon.own_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
+            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
             whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
-            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at,
-            whole.last_status, whole.last_reason
+            whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+            whole.created_at, whole.last_status, whole.last_reason
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
@@ -6845,7 +6856,7 @@ BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
         push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
-        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, claims => m.claims,
+        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, lost_claims => m.lost_claims,
         origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
         last_reason => m.last_reason)).* INTO whole;
     IF whole.id IS NULL THEN
@@ -7118,8 +7129,8 @@ BEGIN
         RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
             'Apple starts a Live Activity only with an alert.');
     ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
-        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
-            'Request one with carillon.request_channel, and wait for it with carillon.channel.');
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s',
+            quote_literal(a.channel), 'Request one with carillon.request_channel, and wait for it with carillon.channel.');
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
@@ -7151,6 +7162,7 @@ DECLARE
     size integer;
     app_id integer;
     id bigint;
+    due_at timestamptz;
     last bigint;
 BEGIN
     -- A channel may be named by its reference.
@@ -7217,12 +7229,13 @@ BEGIN
             RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
             USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
         END IF;
+        due_at := greatest(clock_timestamp(), a.run_at);
         IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
             RETURN id;
         END IF;
         SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
             WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
             UNION ALL
@@ -7362,17 +7375,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
 
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
 -- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
-CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
 
 -- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
 -- the next size is at most half of `together`.
-CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+CREATE OR REPLACE FUNCTION carillon.count_death(lost_claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
-        WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
-        WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
-        ELSE greatest(claims + 1, (
+        WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
+        WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
+        ELSE greatest(lost_claims + 1, (
             SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
             WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
@@ -7397,23 +7410,23 @@ BEGIN
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
     END IF;
-    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = quarantine - 1),
-        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT carillon.changed(j, claims => carillon.count_death(j.claims,
-            CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END))
+        SELECT carillon.changed(j, lost_claims => carillon.count_death(j.lost_claims,
+            CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'Poison');
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < poison OR cardinality(j.tokens) <> 1);
     END IF;
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= quarantine AND cardinality(j.tokens) > 1
         AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
     -- An app may have several jobs with the same id: they are stored one after the other.
@@ -7515,10 +7528,10 @@ END
 $$;
 
 
--- functions/take_turn.sql
--- take_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late
--- pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
-CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
+-- functions/take_rate_turn.sql
+-- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
+-- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
+CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     takes interval;
@@ -8217,7 +8230,7 @@ COMMENT ON FUNCTION carillon.dismiss_step IS
     'bulk requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
 COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
 COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
-COMMENT ON FUNCTION carillon.place IS
+COMMENT ON FUNCTION carillon.insert_jobs IS
     'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
     'or failed.';
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
@@ -8260,7 +8273,7 @@ COMMENT ON FUNCTION carillon.count_death IS
 COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
 COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';
-COMMENT ON FUNCTION carillon.take_turn IS
+COMMENT ON FUNCTION carillon.take_rate_turn IS
     'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';
 COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a text that is not a device token.';
@@ -8461,8 +8474,8 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds, carillon.push_counts,
-    carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
+    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds,
+    carillon.push_counts, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
@@ -8513,11 +8526,11 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
-                take_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
-                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts unique_ids_of
-                settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
+                take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
+                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
+                unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
-                release return_uncancelled return_jobs place renumber free_ids put_off promote_due promote
+                release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
                 run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
@@ -8622,7 +8635,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/submit_activity.sql', '0.1.0'),
     ('functions/submit_publication.sql', '0.1.0'),
     ('functions/take_over.sql', '0.1.0'),
-    ('functions/take_turn.sql', '0.1.0'),
+    ('functions/take_rate_turn.sql', '0.1.0'),
     ('functions/tokens.sql', '0.1.0'),
     ('functions/watch_tokens.sql', '0.1.0'),
     ('functions/withdraw.sql', '0.1.0'),
@@ -8633,61 +8646,61 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '02c8bd09307ea55df3d4ebbe7806c7f74982fcdf06433989e8900748501e3668' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '660bfc84821681f9eff42d8b1f5b296b4413d7bac2ca5b0a96e7fc26ede44d41' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'e56160e9639082b1195f4bb139fc1f9c0a12ce2ae9c6ebdbdee7545772e2f388' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = '912f46087160ad059ef4deeee300bfbb39cc84ccb638cb3f51f7bb4543b2f39f' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = 'a1171a48f75af8557377fd6110dad4fc545df06c0a38ed553c1451e460bc642c' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '77367c3e3e1c0bd43ba7c1b6e026f0ccfbca09679efe864cb7da5f88c6eab5c0' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'bd4c43afc24cef9afbc8e12221a2ac98f86f51b1d36d062eefd08dfc1a56f857' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'cd9744f7f377407087e74ca341779253c7fabecf522dc044f42321c3a1c4a335' WHERE file = 'functions/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'cc7217be9036fcfddf8eb69038bfeb0a7ee6b2f8f8fb6dbcc1e9f110bf477cea' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'e69b59a076b91568029a77d7857d6463bc7b1200977cf83b54ee824e59f74b09' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '88553bc284e22e4a359a68441da647795399b50866b03ee056d766e9542e4b31' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '3845d96b778c07ecbf26011db6ce79e3c590fab241a696d20fb09a6926b424c0' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '974ea968fc12088bd61b9a76678d73a37fb69a28f09418bb7bd1904ce7d5fd2a' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '746d3e59aa0e719ee1c6f10fcb8f90351b68ef9a439b2b7e883bba7fd17ec6ce' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'cadbd23b8ede256494d9290d4f24943a3be86a28f1b22f24355ceaf7a380faa7' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '7f62c826491b9071712a307f77837bd3f5b5b971c37e59eaa54fdbb1712d6f27' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = '9a3ae4c9bed762b93f79d0dffac1898b4a0996a28102363f4489e44716f94051' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '2cfc142eb9865ba615df8d0293c2a3813c6618d1adbe07d7448c49dc618977ff' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f2696373eb497754660124a636e59b305d4cba' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb1be70e24c86cdf6b8040e54a2e8f70f816a95b5cc6200d08a27ace632da7d3' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = '5d5623a42062cead0423b90bf15fd6ecf150d3b6f2a70b32ba4967f5f3bf1f43' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'ad185c4b0afb709ae3dcf1117d0162d62ae50a125f7553c78c2b877861b5c25c' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = '5e64c13554ce64a868ac9be9048b94bd2b83207fad7d7626ce6c8ec8fb83ce7f' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '3a379eb06b9a0da077946a8ed5de3d1d2335d2e141f6c1e31b2fe707db392c88' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '61c06a77937690ba789d01e0edb5a1bf839e2519fdaeb33853112dc985a7491c' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = 'dacd722be68550869d44dd3cc1ffaaea77c8ebe48196e2f0b051895200386468' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'c1ede308ee277a0287ce6234c4710fa0c2706199d349e9c8f719f0103b60b46c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = 'cc72ba8aaef532e3f1f9ffcf49e88357504a764b3b08e6cc96d2ece0c7b1d161' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '4e1e4841cf03617466331af48a059e6513a03d0a980e21f1704cbd33d86c66e7' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'bf70031d5fdd8ac3477875062ad6935381d4588ce1fa2db1d33101009ba47ea9' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '8c2637bb2fa5ab1de93580ee1c96339641842fa12c470030be079ab3f818bbe6' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'c62585b0d38dbeede89c4ebbbaba4dc9d5d076d4caf0d66e501e59df24fd5ad9' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = 'acd9af541b4d5bf4e21e200b1764ef5f5d96413bd44dd8fbf142affba0a214ea' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = 'da6bceb2329915ac1b9f8e0c7392c201a13f9e1e1ddc62d72864500e25778a15' WHERE file = 'functions/take_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '146bc443f1485eb5ad99054e5411ee432f1e663609fd1af9e3927af167bf95d1' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '1ee300cb8c98732bbfa5e1730d23ebb6a4d3061b93c368b4c7a84ed4ea1511bd' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -29,8 +29,8 @@ COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in aud
 
 -- record_of_actor() is for actions that programs also take, and take often: it records them only if act_as() or SET carillon.actor
 -- has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.actor', true) <> '' THEN
         PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_actor.app_id), details,

@@ -70,7 +70,8 @@ COMMENT ON FUNCTION carillon.updated_tokens IS
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason, job.created_at, carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+        job.last_status, job.last_reason, job.created_at,
+        carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
@@ -97,8 +98,10 @@ BEGIN
             broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
             attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
             cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
-            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
-            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1])
+            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1],
+            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1])
         FROM pg_catalog.unnest(jobs) g
         LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
         GROUP BY g.message_id, u.message_id));
@@ -132,7 +135,8 @@ COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of mess
 
 -- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
 -- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
-CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
+CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[])
+RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE

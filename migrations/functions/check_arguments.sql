@@ -34,8 +34,8 @@ BEGIN
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
-        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters and '
-                'without spaces at either end',
+        RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters '
+                'and without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic !~ '^[!-~]{1,255}$' THEN
@@ -127,8 +127,8 @@ BEGIN
     SELECT g.* INTO twice FROM (VALUES
         ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
         ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
-        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)), ('sound', 'sound', num_nonnulls(m.sound)),
-        ('content_available', 'content-available', num_nonnulls(m.content_available)),
+        ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)),
+        ('sound', 'sound', num_nonnulls(m.sound)), ('content_available', 'content-available', num_nonnulls(m.content_available)),
         ('mutable_content', 'mutable-content', num_nonnulls(m.mutable_content)),
         ('category', 'category', num_nonnulls(m.category)), ('thread_id', 'thread-id', num_nonnulls(m.thread_id)),
         ('interruption_level', 'interruption-level', num_nonnulls(m.interruption_level)),

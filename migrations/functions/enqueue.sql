@@ -1,5 +1,6 @@
--- The functions that enqueue, generated from lists of their arguments. A new argument needs an entry in a list here and a field in
--- the type that holds the arguments.
+-- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
+-- FUNCTION carillon.update_activity and FUNCTION carillon.publish from lists of their arguments. docs/sql.md has their signatures.
+-- A new argument needs an entry in a list here and a field in the type that holds the arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has

@@ -5,11 +5,11 @@
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    attempt smallint DEFAULT 1, claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
     created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
-        attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+        attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 
@@ -18,23 +18,24 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
         payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
         expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
-        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt, claims => waiting.claims,
-        origin => waiting.origin, broadcast_id => waiting.broadcast_id, created_at => waiting.created_at,
-        last_status => waiting.last_status, last_reason => waiting.last_reason)
+        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
+        lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
+        created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason)
 $$;
 COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
 
 -- In changed(), a new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
-    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
         payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
         priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
         reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
-        claims => coalesce(claims, job.claims), origin => coalesce(origin, job.origin), broadcast_id => job.broadcast_id,
-        created_at => job.created_at, last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
+        broadcast_id => job.broadcast_id, created_at => job.created_at,
+        last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
 COMMENT ON FUNCTION carillon.changed IS

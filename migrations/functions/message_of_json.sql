@@ -75,8 +75,8 @@ BEGIN
         SELECT k.name INTO unknown FROM jsonb_object_keys(message) AS k(name)
         WHERE k.name <> ALL (names) ORDER BY k.name LIMIT 1;
         IF FOUND THEN
-            refusal := carillon.refusal('message', 'the arguments of enqueue without app', 'a member ' || to_json(left(unknown, 80)),
-                'The members are: ' || array_to_string(names, ', ') || '.');
+            refusal := carillon.refusal('message', 'the arguments of enqueue without app',
+                'a member ' || to_json(left(unknown, 80)), 'The members are: ' || array_to_string(names, ', ') || '.');
         END IF;
     END IF;
     PERFORM carillon.refuse(refusal);

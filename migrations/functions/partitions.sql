@@ -1,7 +1,8 @@
 -- The daily partitions of results, failures and failed_messages.
 
 -- partitions() returns no bounds for the default partition.
-CREATE OR REPLACE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
+RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
             CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),

@@ -58,7 +58,7 @@ COMMENT ON FUNCTION carillon.promote_due IS
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
-RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
     most_locks CONSTANT integer := 8;
@@ -89,25 +89,25 @@ BEGIN
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that remain come after the last one taken.
-    place := now();
-    place_id := 9223372036854775807;
+    next_at := now();
+    next_id := 9223372036854775807;
     IF due IS NULL THEN
         RETURN NEXT;
         RETURN;
     END IF;
     IF cardinality(due) >= most OR is_cut THEN
-        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
+        SELECT s.run_at, s.id INTO next_at, next_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
-    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),
-        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
-        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
+    SELECT array_agg(d.tid) FILTER (WHERE d.message = ANY (o.cancelled)),
+        array_agg(d.tid) FILTER (WHERE d.message = ANY (o.unsure)),
+        array_agg(d.tid) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
     INTO cancelled, unsure, kept
     FROM (
         SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
             array_agg(s.broadcast_id) AS broadcasts
         FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
     ) AS a, carillon.find_cancelled(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
-        unnest(a.due, a.messages) AS d(place, message)
+        unnest(a.due, a.messages) AS d(tid, message)
     WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
         PERFORM carillon.put_off(unsure);
@@ -116,13 +116,13 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                    RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;

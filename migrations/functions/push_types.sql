@@ -25,7 +25,8 @@ COMMENT ON FUNCTION carillon.push_types IS
 DO $$
 BEGIN
     EXECUTE (SELECT format(
-        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE '
+            'PARALLEL SAFE AS %L',
         'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
     FROM carillon.push_types() AS p);
 END

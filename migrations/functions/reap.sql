@@ -67,14 +67,14 @@ BEGIN
     WITH gone AS (
         SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
     ), seen AS MATERIALIZED (
-        SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
+        SELECT t.ctid AS tid, g.at FROM gone g JOIN carillon.tokens t
             ON t.app_id = reap_tokens.app AND t.token = g.token AND t.last_update < g.at
     ), dead AS MATERIALIZED (
         -- The time is checked again, because the row may have changed.
-        SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+        SELECT t.ctid AS tid FROM seen s JOIN carillon.tokens t ON t.ctid = s.tid AND t.last_update < s.at
         FOR UPDATE OF t SKIP LOCKED
     ), deletion AS (
-        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
+        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.tid FROM dead d)) RETURNING t.app_id
     )
     SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
     IF candidates > deleted THEN
@@ -121,10 +121,10 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 
--- reap_batch() takes null as `place` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
+-- reap_batch() takes null as `after` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
 -- session runs a batch, perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, place bigint[] DEFAULT NULL, most integer DEFAULT 1000,
+    app text DEFAULT NULL, after bigint[] DEFAULT NULL, most integer DEFAULT 1000,
     OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
@@ -133,9 +133,9 @@ DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
     refusal carillon.refusal;
     -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table bigint := coalesce(place[1], 0);
-    at_app bigint := coalesce(place[2], -2147483648);
-    at_id bigint := coalesce(place[3], 0);
+    at_table bigint := coalesce(after[1], 0);
+    at_app bigint := coalesce(after[2], -2147483648);
+    at_id bigint := coalesce(after[3], 0);
     last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
@@ -156,11 +156,11 @@ BEGIN
     faults := '{}';
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
         state := 'busy';
-        next := place;
+        next := after;
         RETURN;
     END IF;
     state := 'more';
-    IF place IS NULL THEN
+    IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
         WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
     END IF;
@@ -233,7 +233,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal carillon.refusal;
     step record;
-    place bigint[];
+    after bigint[];
     total bigint := 0;
 BEGIN
     IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
@@ -243,10 +243,10 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
+        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, after) b;
         total := total + step.deleted;
         EXIT WHEN step.state = 'over';
-        place := step.next;
+        after := step.next;
     END LOOP;
     RETURN total;
 END
@@ -259,7 +259,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     refusal carillon.refusal;
     step record;
-    place bigint[];
+    after bigint[];
 BEGIN
     IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
         refusal := carillon.unknown_app(app);
@@ -267,10 +267,10 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
+        SELECT b.* INTO step FROM carillon.reap_batch(app, after) b;
         COMMIT;
         EXIT WHEN step.state = 'over';
-        place := step.next;
+        after := step.next;
         IF step.state = 'busy' THEN
             PERFORM pg_catalog.pg_sleep(0.1);
         END IF;

@@ -42,14 +42,14 @@ END
 $$;
 COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
--- No two jobs of place() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids that are
--- not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were suppressed by a
--- trigger.
-CREATE OR REPLACE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
+-- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
+-- suppressed by a trigger.
+CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
-    placed bigint[] := '{}';
+    inserted bigint[] := '{}';
     refused carillon.job[];
 BEGIN
     BEGIN
@@ -58,29 +58,28 @@ BEGIN
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
                     last_status, last_reason)
-                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id,
-                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason
+                SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason
                 FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
         ELSE
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
                     last_status, last_reason, run_at)
-                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id,
-                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason,
+                    pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
                 FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
         END IF;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
@@ -93,22 +92,22 @@ BEGIN
                 RETURN ARRAY[jobs[1].id];
             END IF;
             -- One of the jobs is at fault; halving the list finds it.
-            RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
-                || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+            RETURN carillon.insert_jobs(app, jobs[:half], waits[:half], is_new)
+                || carillon.insert_jobs(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
-    IF is_new AND cardinality(placed) < cardinality(jobs) THEN
-        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
+    IF is_new AND cardinality(inserted) < cardinality(jobs) THEN
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (inserted) AND CASE WHEN waits IS NULL
             THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
             ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
         IF cardinality(refused) > 0 THEN
             PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
-            placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+            inserted := inserted || ARRAY(SELECT r.id FROM unnest(refused) AS r);
         END IF;
     END IF;
-    RETURN placed;
+    RETURN inserted;
 END
 $$;
-COMMENT ON FUNCTION carillon.place IS
+COMMENT ON FUNCTION carillon.insert_jobs IS
     'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
     'or failed.';
 
@@ -118,16 +117,16 @@ CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[]
 LANGUAGE plpgsql AS $$
 DECLARE
     is_new boolean := false;
-    placed bigint[];
+    inserted bigint[];
 BEGIN
     LOOP
-        placed := carillon.place(app, jobs, waits, is_new);
-        EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
+        inserted := carillon.insert_jobs(app, jobs, waits, is_new);
+        EXIT WHEN pg_catalog.cardinality(inserted) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
             SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
-            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (placed);
+            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
         END IF;
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
         is_new := true;
     END LOOP;
 END
@@ -153,8 +152,8 @@ $$;
 COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
 
 -- No two jobs of return_uncancelled() have the same id.
-CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
     ended carillon.job[];

@@ -104,8 +104,8 @@ DECLARE
 BEGIN
     IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
-        FOR UPDATE;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
@@ -118,7 +118,8 @@ BEGIN
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number
         RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
     END IF;
     IF NOT FOUND THEN
@@ -159,7 +160,7 @@ BEGIN
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
                 id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
                 payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
-                attempt => a.attempt, claims => 0::smallint,
+                attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
             FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY

@@ -47,12 +47,12 @@ BEGIN
     BEGIN
         PERFORM carillon.own_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
+            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
             whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
-            whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at,
-            whole.last_status, whole.last_reason
+            whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+            whole.created_at, whole.last_status, whole.last_reason
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
@@ -95,7 +95,7 @@ BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
         push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
-        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, claims => m.claims,
+        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, lost_claims => m.lost_claims,
         origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
         last_reason => m.last_reason)).* INTO whole;
     IF whole.id IS NULL THEN

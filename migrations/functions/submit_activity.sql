@@ -64,8 +64,8 @@ BEGIN
         RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
             'Apple starts a Live Activity only with an alert.');
     ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
-        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s', quote_literal(a.channel),
-            'Request one with carillon.request_channel, and wait for it with carillon.channel.');
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s',
+            quote_literal(a.channel), 'Request one with carillon.request_channel, and wait for it with carillon.channel.');
     ELSIF a.everyone AND a.tokens IS NOT NULL THEN
         RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
             'Pass the tokens, or everyone => true for every push_to_start token of the app.');
@@ -99,6 +99,7 @@ DECLARE
     size integer;
     app_id integer;
     id bigint;
+    due_at timestamptz;
     last bigint;
 BEGIN
     -- A channel may be named by its reference.
@@ -165,12 +166,13 @@ BEGIN
             RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
             USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
         END IF;
+        due_at := greatest(clock_timestamp(), a.run_at);
         IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at);
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
             RETURN id;
         END IF;
         SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', greatest(clock_timestamp(), a.run_at), a.expires_at) FROM (
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
             WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
             UNION ALL

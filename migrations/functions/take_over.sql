@@ -8,19 +8,19 @@ COMMENT ON FUNCTION carillon.quarantine_from IS
 
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
 -- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
-CREATE OR REPLACE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
 COMMENT ON FUNCTION carillon.quarantine_size IS
     'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
 
 -- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
 -- the next size is at most half of `together`.
-CREATE OR REPLACE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+CREATE OR REPLACE FUNCTION carillon.count_death(lost_claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
-        WHEN claims < carillon.quarantine_from() - 1 THEN claims + 1
-        WHEN claims >= carillon.quarantine_from() AND together = 1 THEN greatest(claims + 1, 12)
-        ELSE greatest(claims + 1, (
+        WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
+        WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
+        ELSE greatest(lost_claims + 1, (
             SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
             WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
@@ -47,23 +47,23 @@ BEGIN
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
     END IF;
-    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = quarantine - 1),
-        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT carillon.changed(j, claims => carillon.count_death(j.claims,
-            CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END))
+        SELECT carillon.changed(j, lost_claims => carillon.count_death(j.lost_claims,
+            CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'Poison');
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < poison OR cardinality(j.tokens) <> 1);
     END IF;
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= quarantine AND cardinality(j.tokens) > 1
         AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
     -- An app may have several jobs with the same id: they are stored one after the other.

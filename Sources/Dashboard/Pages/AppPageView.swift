@@ -20,8 +20,8 @@ struct AppPageView: PageView {
 
     let app: AppStatus
     let settings: Settings
-    let span: ActivitySpan
-    let buckets: [ActivityBucket]
+    let span: PushCountSpan
+    let buckets: [PushCounts]
     let failures: [FailureGroup]
     /// The newest changes.
     let changes: [Change]
@@ -59,7 +59,7 @@ struct AppPageView: PageView {
             .init("In flight", Quantity.short(app.inFlight))
         ).html
         span.tabs { Link("apps", app.name, query: ["over": $0]) }
-        ActivityChart(buckets: buckets, span: span).html
+        PushCountChart(buckets: buckets, span: span).html
         if !failures.isEmpty {
             FailureGroupTable(groups: failures, window: window, hasActions: viewer.mayChange, whole: withDismissed).html
         } else if buckets.allSatisfy({ $0.failed == 0 }) {
@@ -140,7 +140,7 @@ struct AppPageView: PageView {
 
     var json: JSONValue {
         [
-            "app": app, "settings": settings.json, "over": span.rawValue, "activity": buckets, "failures": failures,
+            "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
             "changes": changes,
         ]
     }

@@ -14,19 +14,19 @@ struct AppQuery {
 
     let database: WebDatabase
     let name: String
-    let span: ActivitySpan
+    let span: PushCountSpan
 
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
         name = request.pathParameters["name"] ?? ""
-        span = try ActivitySpan(request)
+        span = try PushCountSpan(request)
     }
 
     func run() async throws -> AppPageView {
         let name = name
         async let found = AppStatus.bounded(name, most: 1, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
-        async let buckets = ActivityBucket.read(app: name, span, from: database)
+        async let buckets = PushCounts.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
             app: name,
             reason: nil,

@@ -3,13 +3,13 @@ import CarillonSchema
 
 struct OverviewQuery {
     let database: WebDatabase
-    var span = ActivitySpan.hour
+    var span = PushCountSpan.hour
 
     func run() async throws -> OverviewView {
         async let apps = AppStatus.bounded(most: Int64(OverviewView.most), from: database)
         async let workers = WorkerRecord.all(most: WorkerRow.most, from: database)
-        async let minutes = ActivityBucket.read(app: nil, .hour, from: database)
-        async let day = span == .day ? ActivityBucket.read(app: nil, .day, from: database) : nil
+        async let minutes = PushCounts.read(app: nil, .hour, from: database)
+        async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceFindings(from: database)
         async let latency = Latency(from: database)
         return OverviewView(

@@ -12,17 +12,17 @@ struct OverviewView: PageView {
     let apps: [AppStatus]
     let workers: [WorkerRecord]
     /// The last hour.
-    let minutes: [ActivityBucket]
+    let minutes: [PushCounts]
     /// The last day; nil if the chart shows the last hour.
-    let day: [ActivityBucket]?
+    let day: [PushCounts]?
     let problems: [Problem]
     let latency: Latency
 
     init(
         apps: [AppStatus],
         workers: [WorkerRecord],
-        minutes: [ActivityBucket],
-        day: [ActivityBucket]? = nil,
+        minutes: [PushCounts],
+        day: [PushCounts]? = nil,
         maintenance: MaintenanceFindings,
         latency: Latency
     ) {
@@ -38,12 +38,12 @@ struct OverviewView: PageView {
     var section: PageSection { .overview }
     var refreshInterval: Int? { 5 }
 
-    private var span: ActivitySpan { day == nil ? .hour : .day }
-    private var buckets: [ActivityBucket] { day ?? minutes }
+    private var span: PushCountSpan { day == nil ? .hour : .day }
+    private var buckets: [PushCounts] { day ?? minutes }
 
     /// The rate of the last complete minute.
-    private func rate(_ count: (ActivityBucket) -> Int64) -> Double {
-        Double(minutes.dropLast().last.map(count) ?? 0) / ActivitySpan.hour.bucketSeconds
+    private func rate(_ count: (PushCounts) -> Int64) -> Double {
+        Double(minutes.dropLast().last.map(count) ?? 0) / PushCountSpan.hour.bucketSeconds
     }
     var sentPerSecond: Double { rate { $0.sent } }
     var failedPerSecond: Double { rate { $0.failed + $0.expired } }
@@ -97,7 +97,7 @@ struct OverviewView: PageView {
         ).html
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }
-        ActivityChart(buckets: buckets, span: span).html
+        PushCountChart(buckets: buckets, span: span).html
         if apps.count == Self.most {
             HTML(.p, .class("note")) {
                 "The problems of apps and the numbers of ready, scheduled and in-flight jobs cover only the first \(Self.most) "
@@ -151,7 +151,7 @@ struct OverviewView: PageView {
             "retried_per_second": retriedPerSecond, "ready": depth,
             "ready_is_estimated": hasEstimates, "scheduled": scheduled,
             "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "activity": buckets,
+            "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "counts": buckets,
             "apps": busiest,
         ]
     }

@@ -53,12 +53,12 @@ package enum ClaimStatement {
     /// claim for each worker. Other jobs behind them may be claimed meanwhile. The kind of the first row decides which are
     /// claimed.
     private static let seen = """
-        SELECT s.ctid AS place, s.id, CASE WHEN s.claims >= carillon.quarantine_from() THEN s.claims ELSE 0 END AS quarantine,
+        SELECT s.ctid AS tid, s.id, CASE WHEN s.lost_claims >= carillon.quarantine_from() THEN s.lost_claims ELSE 0 END AS quarantine,
             \(pushes) AS pushes
         FROM carillon.messages s
         WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
             AND EXISTS (SELECT FROM carillon.workers w WHERE w.id = $4 AND \(asynchronousCommit))
-            AND (s.claims < carillon.quarantine_from()
+            AND (s.lost_claims < carillon.quarantine_from()
                 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.quarantined))
         ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
         """
@@ -88,24 +88,24 @@ package enum ClaimStatement {
         WITH seen AS MATERIALIZED (
             \(seen)
         ), fitting AS (
-            SELECT c.place, c.id, c.pushes, c.total <= $6
+            SELECT c.tid, c.id, c.pushes, c.total <= $6
                 AND (c.quarantine = 0 OR c.total = c.pushes OR c.total <= carillon.quarantine_size(c.quarantine)) AS fits
             FROM (
                 SELECT s.*, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total
                 FROM seen s WHERE s.quarantine = (SELECT first.quarantine FROM seen first LIMIT 1)
             ) AS c
         ), picked AS (
-            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.fits))
+            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.tid FROM fitting f WHERE f.fits))
             RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, left(m.push_type, 64) AS push_type, m.priority,
                 m.expires_at, left(m.collapse_id, 65) AS collapse_id, left(m.topic, 256) AS topic,
-                left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt, m.claims, m.origin,
+                left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt, m.lost_claims, m.origin,
                 m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
-            SELECT $4, $1, bool_or(p.claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
+            SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
                 tokens => p.tokens, payload => p.payload, payloads => p.payloads, push_type => p.push_type,
                 priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic,
-                reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, claims => p.claims,
+                reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, lost_claims => p.lost_claims,
                 origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
                 last_status => p.last_status, last_reason => p.last_reason))
             FROM picked p HAVING count(*) > 0 AND \(usualCommit)

@@ -26,7 +26,7 @@ final class BreakerWatch {
             PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
         )
         do throws(PostgresError) {
-            try await connection.execute(WorkerStatements.countActivity, parameters)
+            try await connection.execute(WorkerStatements.writeCounts, parameters)
         } catch {
             context.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error

@@ -12,7 +12,7 @@ package struct FeedbackPass: Sendable {
     package private(set) var tally = FeedbackTally()
     private let app: String?
     /// Where the next batch begins.
-    private(set) var place: String?
+    private(set) var next: String?
 
     /// - Parameter app: nil: of all apps.
     package init(of app: String? = nil) { self.app = app }
@@ -20,7 +20,7 @@ package struct FeedbackPass: Sendable {
     /// Returns the wait before the next batch; nil: there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
         tally.add(batch)
-        place = batch.next
+        next = batch.next
         switch batch.state {
         case .more: return min(cost * Self.restFactor, Self.longestRest)
         case .busy: return Self.waitForOthers
@@ -35,7 +35,7 @@ package struct FeedbackPass: Sendable {
     ) async throws(PostgresError) {
         while mayGoOn() {
             let began = MonotonicInstant.now
-            let batch = try await connection.ask(ReapBatch.statement, Parameters(app, place)) { try ReapBatch($0) }
+            let batch = try await connection.ask(ReapBatch.statement, Parameters(app, next)) { try ReapBatch($0) }
             guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
         }

@@ -3,9 +3,9 @@ import CarillonIO
 /// Where a look for due jobs begins: at the beginning while that is cheap, else at a floor. A cheap sweep from the beginning
 /// removes the floor.
 struct DueFloor: Sendable {
-    /// A place in the order in which scheduled jobs become due.
-    struct Place: Hashable, Comparable, Sendable {
-        static let beginning = Place(time: .min, id: .min)
+    /// A position in the order in which scheduled jobs become due.
+    struct Position: Hashable, Comparable, Sendable {
+        static let beginning = Position(time: .min, id: .min)
 
         /// Microseconds since 1970.
         let time: Int64
@@ -18,21 +18,21 @@ struct DueFloor: Sendable {
     private static let cheap = Duration.milliseconds(1)
     private static let cheapForJob = Duration.microseconds(100)
 
-    private var floor: ScanFloor<Place>?
+    private var floor: ScanFloor<Position>?
 
     /// Every look begins at the beginning.
     var isLow: Bool { floor == nil }
 
-    mutating func start(at now: MonotonicInstant) -> Place { floor?.start(at: now) ?? .beginning }
+    mutating func start(at now: MonotonicInstant) -> Position { floor?.start(at: now) ?? .beginning }
 
     /// A look has moved jobs to the queue.
-    mutating func moved(_ promotion: PromotionRows, from start: Place, at now: MonotonicInstant) {
+    mutating func moved(_ promotion: PromotionRows, from start: Position, at now: MonotonicInstant) {
         if start == .beginning {
             let isCheap = promotion.cost <= Self.cheap + Self.cheapForJob * promotion.rows
             floor = isCheap ? nil : floor ?? ScanFloor(at: .beginning)
         }
         // The sweep was not complete, or the database's clock was set back.
-        if let lowest = floor?.place, promotion.place < lowest { floor?.lower(to: promotion.place) }
-        floor?.took(at: promotion.place, now)
+        if let lowest = floor?.position, promotion.next < lowest { floor?.lower(to: promotion.next) }
+        floor?.took(at: promotion.next, now)
     }
 }

@@ -55,14 +55,14 @@ struct LaneBoard: Sendable {
         var floors: [(lane: Lane, id: Int64)] = []
         for (lane, entry) in entries {
             let isKnown = entry.depth == .deep && entry.asked > 0
-            if isKnown || !entry.floor.isLow { floors.append((lane, isKnown ? .max : entry.floor.place)) }
+            if isKnown || !entry.floor.isLow { floors.append((lane, isKnown ? .max : entry.floor.position)) }
         }
         return floors.count < 2 ? floors : floors.sorted { $0.lane < $1.lane }
     }
 
     /// Rows below these ids are seen by no claim.
     var risenFloors: [(lane: Lane, id: Int64)] {
-        entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.place) }
+        entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.position) }
     }
 
     // MARK: Events
@@ -102,7 +102,7 @@ struct LaneBoard: Sendable {
             entry.pushesPerRow = entry.pushesPerRow == 0 ? ratio : (entry.pushesPerRow + ratio) / 2
         }
         // The floor may have risen since the claim was planned.
-        if let first, first >= entry.floor.place { entry.floor.took(rows, at: first, now) }
+        if let first, first >= entry.floor.position { entry.floor.took(rows, at: first, now) }
         if entry.depth == .deep {
             makeReady(plan.lane, &entry)
         } else if entry.asked == 0 {
@@ -239,7 +239,7 @@ struct LaneBoard: Sendable {
         return ClaimPlan(
             lane: lane,
             depth: entry.depth,
-            floor: entry.depth == .deep ? entry.floor.start(at: now) : entry.floor.place,
+            floor: entry.depth == .deep ? entry.floor.start(at: now) : entry.floor.position,
             rows: Int32(rows),
             pushes: Int32(clamping: wanted)
         )

@@ -75,7 +75,7 @@ final class Lookout {
 
     /// - Parameter start: nil: the worker moves no jobs.
     private static func promotion(
-        from start: DueFloor.Place?,
+        from start: DueFloor.Position?,
         on connection: PostgresConnection
     ) async -> Result<PromotionRows?, PostgresError> {
         guard let start else { return .success(nil) }

@@ -10,8 +10,8 @@ struct PromotionRows: Sendable {
     }
 
     var promotions: [Promotion] = []
-    /// Due jobs that were not moved are behind it.
-    var place = DueFloor.Place.beginning
+    /// Due jobs that were not moved come after this position.
+    var next = DueFloor.Position.beginning
     /// How long the server took.
     var cost = Duration.zero
 
@@ -24,7 +24,7 @@ extension PromotionRows {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
             if try rows.isNull(row, "app_id") {
-                place = DueFloor.Place(time: try rows.timestamp(row, "place"), id: try rows.int64(row, "place_id"))
+                next = DueFloor.Position(time: try rows.timestamp(row, "next_at"), id: try rows.int64(row, "next_id"))
                 cost = .microseconds(try rows.int64(row, "cost"))
             } else {
                 let lane = Lane(app: try rows.int32(row, "app_id"), number: try rows.int16(row, "lane"))

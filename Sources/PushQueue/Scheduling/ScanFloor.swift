@@ -6,55 +6,55 @@ import CarillonIO
 /// taken last. Every 100 ms one begins at the floor, which rises to where the tip was 250 ms before: it finds rows whose
 /// transactions committed in another order than that of their ids. Rows that are committed even later are found by a rare
 /// sweep from the beginning.
-struct ScanFloor<Place: Comparable & Sendable>: Sendable {
+struct ScanFloor<Position: Comparable & Sendable>: Sendable {
     /// A row that is committed within this time of drawing its id is found without a sweep.
     static var leastAge: Duration { .milliseconds(250) }
     /// How often a scan begins at the floor.
     static var leastInterval: Duration { .milliseconds(100) }
 
-    private let beginning: Place
+    private let beginning: Position
     /// The floor rises after this many rows: walking over fewer costs nothing.
     private let leastRows: Int
-    private(set) var place: Place
-    private var tip: Place
+    private(set) var position: Position
+    private var tip: Position
     private var beganAt: MonotonicInstant?
-    private var candidate: (place: Place, since: MonotonicInstant)?
+    private var candidate: (position: Position, since: MonotonicInstant)?
     private var rows = 0
 
-    init(at beginning: Place, leastRows: Int = 0) {
+    init(at beginning: Position, leastRows: Int = 0) {
         self.beginning = beginning
         self.leastRows = leastRows
-        place = beginning
+        position = beginning
         tip = beginning
     }
 
-    var isLow: Bool { place == beginning }
+    var isLow: Bool { position == beginning }
 
-    mutating func start(at now: MonotonicInstant) -> Place {
-        if let beganAt, now - beganAt < Self.leastInterval { return max(place, tip) }
+    mutating func start(at now: MonotonicInstant) -> Position {
+        if let beganAt, now - beganAt < Self.leastInterval { return max(position, tip) }
         beganAt = now
-        return place
+        return position
     }
 
-    /// Rows were taken at that place.
-    mutating func took(_ rows: Int = 0, at place: Place, _ now: MonotonicInstant) {
-        tip = place
+    /// Rows were taken at that position.
+    mutating func took(_ rows: Int = 0, at position: Position, _ now: MonotonicInstant) {
+        tip = position
         self.rows += rows
         guard let candidate else {
-            self.candidate = (place, now)
+            self.candidate = (position, now)
             self.rows = rows
             return
         }
         guard self.rows >= leastRows, now - candidate.since >= Self.leastAge else { return }
-        self.place = max(self.place, candidate.place)
-        self.candidate = (place, now)
+        self.position = max(self.position, candidate.position)
+        self.candidate = (position, now)
         self.rows = 0
     }
 
-    /// A row is at that place.
-    mutating func lower(to place: Place) {
-        self.place = min(self.place, place)
-        tip = min(tip, place)
-        if let candidate, candidate.place > place { self.candidate = nil }
+    /// A row is at that position.
+    mutating func lower(to position: Position) {
+        self.position = min(self.position, position)
+        tip = min(tip, position)
+        if let candidate, candidate.position > position { self.candidate = nil }
     }
 }

@@ -68,8 +68,8 @@ extension Parameters {
         )
     }
 
-    static func promote(most: Int32, after place: DueFloor.Place) -> Parameters {
-        Parameters(most, Timestamp(place.time), place.id)
+    static func promote(most: Int32, after position: DueFloor.Position) -> Parameters {
+        Parameters(most, Timestamp(position.time), position.id)
     }
 
     /// The walk begins before the lowest possible lane. A run of paused apps is passed as a lane above all lanes of the run.

@@ -145,11 +145,11 @@ struct WorkerState: Sendable {
     var promotes: Bool { phase == .working }
 
     /// Where to begin to look for due jobs; nil: none are moved.
-    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Place? {
+    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Position? {
         promotes ? due.start(at: now) : nil
     }
 
-    mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Place, at now: MonotonicInstant) {
+    mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         due.moved(promotion, from: start, at: now)
         schedule.returned(promotion.lanes, at: now)
     }

@@ -85,7 +85,7 @@ package enum WorkerStatements {
     static let paceDevices = Statement("pace_devices", "SELECT carillon.pace_devices($1, $2, $3, $4, $5, $6, $7)")
 
     /// Microseconds until the turn begins; null: no turn begins soon.
-    static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
+    static let takeTurn = Statement("take_rate_turn", "SELECT carillon.take_rate_turn($1, $2)")
 
     static let discard = Statement("discard", "SELECT carillon.discard($1, $2, $3)")
 
@@ -96,7 +96,7 @@ package enum WorkerStatements {
     static let promote = Statement(
         "promote",
         """
-        SELECT p.app_id, p.lane, p.lowest, p.jobs, p.place, p.place_id,
+        SELECT p.app_id, p.lane, p.lowest, p.jobs, p.next_at, p.next_id,
             (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS cost
         FROM carillon.promote($1, $2, $3) AS p
         """
@@ -164,8 +164,8 @@ package enum WorkerStatements {
         """
     )
 
-    static let countActivity = Statement(
-        "count_activity",
+    static let writeCounts = Statement(
+        "write_counts",
         """
         INSERT INTO carillon.push_counts AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens, bad_topics)
         SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens, c.bad_topics

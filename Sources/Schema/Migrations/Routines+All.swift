@@ -48,7 +48,7 @@ extension Routines {
             File("functions/submit_activity.sql", Files.submit_activity_sql),
             File("functions/submit_publication.sql", Files.submit_publication_sql),
             File("functions/take_over.sql", Files.take_over_sql),
-            File("functions/take_turn.sql", Files.take_turn_sql),
+            File("functions/take_rate_turn.sql", Files.take_rate_turn_sql),
             File("functions/tokens.sql", Files.tokens_sql),
             File("functions/watch_tokens.sql", Files.watch_tokens_sql),
             File("functions/withdraw.sql", Files.withdraw_sql),

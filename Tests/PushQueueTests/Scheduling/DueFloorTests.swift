@@ -8,7 +8,7 @@ import Testing
 
     private func answer(_ time: Int64, id: Int64 = .max, cost: Duration = .zero, rows: Int = 0) -> PromotionRows {
         let promotions = [PromotionRows.Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
-        return PromotionRows(promotions: promotions, place: DueFloor.Place(time: time, id: id), cost: cost)
+        return PromotionRows(promotions: promotions, next: DueFloor.Position(time: time, id: id), cost: cost)
     }
 
     @Test func `while looks are cheap, each begins at the beginning`() {

@@ -122,16 +122,16 @@ extension Difference {
         try await database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
         let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
-        var places = (real: DueFloor.Place.beginning, model: DueFloor.Place.beginning)
+        var places = (real: DueFloor.Position.beginning, model: DueFloor.Position.beginning)
         while true {
             let parameters: Parameters = .promote(most: Int32(most), after: places.real)
             let real = try await ask(WorkerStatements.promote, parameters) { try PromotionRows($0) }
             let model = self.model.promote(most: most, after: places.model)
             // The clocks are not the same.
-            _ = same("promote after \(places)", real.place.id, model.place.id)
+            _ = same("promote after \(places)", real.next.id, model.next.id)
             let step = same("promote after \(places)", Self.texts(real.promotions), Self.texts(model.promotions))
             if real.rows < most { return step }
-            places = (real.place, model.place)
+            places = (real.next, model.next)
         }
     }
 
@@ -183,18 +183,18 @@ extension Difference {
     private static let tables = Statement(
         "tables",
         """
-        SELECT format('ready %s app %s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.app_id, m.lane,
+        SELECT format('ready %s app %s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.app_id, m.lane,
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.messages m
+            m.on_unknown, m.attempt, m.lost_claims, m.origin) FROM carillon.messages m
         UNION ALL
-        SELECT format('later %s app %s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.app_id, m.lane,
+        SELECT format('later %s app %s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.app_id, m.lane,
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.scheduled m
+            m.on_unknown, m.attempt, m.lost_claims, m.origin) FROM carillon.scheduled m
         UNION ALL
         SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.settlements, f.quarantined,
-            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.lane,
+            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.lane,
                 (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-                m.on_unknown, m.attempt, m.claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
+                m.on_unknown, m.attempt, m.lost_claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
             FROM carillon.inflight f
         UNION ALL
         SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.remaining, u.sent,
@@ -224,7 +224,7 @@ extension Difference {
         func text(_ job: ModelJob) -> String {
             """
             lane \(job.lane) [\(job.tokens.sorted().joined(separator: ","))] \(job.mayRepeat ? "retry" : "fail") \
-            attempt \(job.attempt) claims \(job.claims) of \(job.origin.map { "\($0)" } ?? "")
+            attempt \(job.attempt) lost claims \(job.lostClaims) of \(job.origin.map { "\($0)" } ?? "")
             """
         }
         func uniqueIDs(_ step: ModelProgress) -> String {

@@ -3,13 +3,13 @@
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
     /// What it costs is for the caller to say.
-    mutating func promote(most: Int = 1000, after start: DueFloor.Place = .beginning) -> PromotionRows {
+    mutating func promote(most: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
         let now = self.now
         let start = start.time > now ? .beginning : start
-        let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Place(time: $0.value, id: $0.key) }
+        let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Position(time: $0.value, id: $0.key) }
             .filter { $0 > start }.sorted().prefix(most)
         var answer = PromotionRows()
-        answer.place = due.count < most ? DueFloor.Place(time: now, id: .max) : due.last ?? start
+        answer.next = due.count < most ? DueFloor.Position(time: now, id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
         answer.promotions = change { tables in
             var lanes: [Lane: [Int64]] = [:]
@@ -97,7 +97,7 @@ extension ModelTables {
     /// Puts back what a worker died with.
     fileprivate mutating func recover(_ jobs: [ModelJob]) {
         let repeatable = jobs.filter(\.mayRepeat)
-        let fresh = repeatable.filter { $0.claims == 2 }.reduce(0) { $0 + $1.tokens.count }
+        let fresh = repeatable.filter { $0.lostClaims == 2 }.reduce(0) { $0 + $1.tokens.count }
         let quarantined = repeatable.filter(\.isQuarantined).reduce(0) { $0 + $1.tokens.count }
         for job in jobs { recover(job, together: job.isQuarantined ? quarantined : fresh) }
     }
@@ -107,7 +107,7 @@ extension ModelTables {
         job.countDeath(together: together)
         if !job.mayRepeat {
             fail(job, reason: "OutcomeUnknown")
-        } else if job.claims >= 13, job.tokens.count == 1 {
+        } else if job.lostClaims >= 13, job.tokens.count == 1 {
             fail(job, reason: "Poison")
         } else if job.isQuarantined, job.tokens.count > 1, !cancelled.contains(job.message) {
             _ = cut(job, size: 1)

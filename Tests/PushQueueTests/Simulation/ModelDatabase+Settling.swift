@@ -191,7 +191,7 @@ extension ModelTables {
         let id = jobs.jobs[Int(back.job)].id
         guard var job = claim.jobs.first(where: { $0.id == id }) else { return }
         job.attempt = back.attempt
-        job.claims = 0
+        job.lostClaims = 0
         if !back.isWhole {
             job.origin = job.message
             job.id = messageID()

@@ -191,7 +191,7 @@ struct ModelDatabase {
             total += job.tokens.count
             let fits =
                 total <= Int(plan.pushes)
-                && (!job.isQuarantined || total == job.tokens.count || total <= ModelJob.quarantineSize(job.claims))
+                && (!job.isQuarantined || total == job.tokens.count || total <= ModelJob.quarantineSize(job.lostClaims))
             if fits { picked.append(job) } else if next == nil { next = job }
         }
         guard !picked.isEmpty else { return (nil, next) }

@@ -11,7 +11,7 @@ struct ModelJob: Hashable {
     var mayRepeat = true
     var attempt: Int16 = 1
     /// How many workers died with it in flight.
-    var claims: Int16 = 0
+    var lostClaims: Int16 = 0
     var origin: Int64?
     /// It updates Live Activities.
     var isUpdate = false
@@ -24,22 +24,22 @@ struct ModelJob: Hashable {
 
     var message: Int64 { origin ?? id }
     /// Three workers died with it.
-    var isQuarantined: Bool { claims >= 3 }
+    var isQuarantined: Bool { lostClaims >= 3 }
     /// Jobs of one value are claimed together.
-    var quarantine: Int16 { isQuarantined ? claims : 0 }
+    var quarantine: Int16 { isQuarantined ? lostClaims : 0 }
 
     /// How many quarantined pushes may be in flight together.
-    static func quarantineSize(_ claims: Int16) -> Int { max(1, 1000 >> (min(Int(claims), 12) - 2)) }
+    static func quarantineSize(_ lostClaims: Int16) -> Int { max(1, 1000 >> (min(Int(lostClaims), 12) - 2)) }
 
     /// Another worker has died with it, as one of so many quarantined pushes.
     mutating func countDeath(together: Int) {
-        let next = claims + 1
-        if claims < 2 {
-            claims = next
-        } else if claims > 2, together == 1 {
-            claims = max(next, 12)
+        let next = lostClaims + 1
+        if lostClaims < 2 {
+            lostClaims = next
+        } else if lostClaims > 2, together == 1 {
+            lostClaims = max(next, 12)
         } else {
-            claims = max(next, (3...11).first { Self.quarantineSize($0) <= max(1, together / 2) } ?? 11)
+            lostClaims = max(next, (3...11).first { Self.quarantineSize($0) <= max(1, together / 2) } ?? 11)
         }
     }
 }

@@ -144,9 +144,9 @@ extension SimulatedWorker {
 
     private func reap(_ pass: FeedbackPass, on link: SimulatedLink, then: @escaping (Bool) -> Void) {
         guard state.phase == .working else { return then(true) }
-        let place = pass.place
+        let next = pass.next
         link.ask(self) { database in
-            let (batch, deleted) = database.reap(after: place)
+            let (batch, deleted) = database.reap(after: next)
             for token in deleted { self.simulation.reaped(token) }
             return batch
         } then: { answer in
@@ -157,7 +157,7 @@ extension SimulatedWorker {
         }
     }
 
-    func promote(in database: inout ModelDatabase, from start: DueFloor.Place) -> PromotionRows {
+    func promote(in database: inout ModelDatabase, from start: DueFloor.Position) -> PromotionRows {
         var promotion = database.promote(after: start)
         promotion.cost = simulation.random.milliseconds(in: 0...8)
         return promotion

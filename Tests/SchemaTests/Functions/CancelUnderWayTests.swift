@@ -59,7 +59,7 @@ import Testing
     private static func job(_ id: Int, _ tokens: String, claimsInVain: Int = 0) -> String {
         """
         carillon.job(id => \(id), lane => 1::smallint, tokens => '\(tokens)', payload => '{}',
-            claims => \(claimsInVain)::smallint, created_at => now())
+            lost_claims => \(claimsInVain)::smallint, created_at => now())
         """
     }
 

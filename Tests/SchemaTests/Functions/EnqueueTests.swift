@@ -6,7 +6,7 @@ import Testing
 @Suite struct EnqueueTests {
     private static let message = """
         SELECT app_id, lane, tokens, payload, push_type, priority, expires_at IS NULL, collapse_id, topic, reference,
-            on_unknown, attempt, claims, origin, broadcast_id, created_at = now() FROM carillon.messages
+            on_unknown, attempt, lost_claims, origin, broadcast_id, created_at = now() FROM carillon.messages
         """
 
     @Test func `a plain INSERT of app, tokens and payload is a complete job`() async throws {

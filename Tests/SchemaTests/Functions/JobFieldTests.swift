@@ -36,7 +36,7 @@ import Testing
             #expect(after.map(\.tokens) == [["bb", "cc"]])
             // Another worker takes over what was claimed before and after: each job is made again.
             try await database.bury(worker)
-            let queued = try await database.rows("SELECT id, tokens, claims FROM carillon.messages ORDER BY id")
+            let queued = try await database.rows("SELECT id, tokens, lost_claims FROM carillon.messages ORDER BY id")
             #expect(queued == ["(1,{aa},1)", #"(2,"{bb,cc}",1)"#])
         }
     }
@@ -48,11 +48,11 @@ import Testing
                 WITH made AS (SELECT carillon.job(id => 1, lane => 2::smallint, tokens => '{aa}', payload => '{"a":1}',
                     payloads => ARRAY['{}']::json[], push_type => 'voip', priority => 5::smallint, expires_at => 'epoch',
                     collapse_id => 'c', topic => 't', reference => 'r', on_unknown => 'fail', attempt => 3::smallint,
-                    claims => 4::smallint, origin => 5, broadcast_id => 6, created_at => 'epoch',
+                    lost_claims => 4::smallint, origin => 5, broadcast_id => 6, created_at => 'epoch',
                     last_status => 7::smallint, last_reason => 'why') AS job)
                 SELECT carillon.changed(m.job)::text = m.job::text,
                     carillon.changed(m.job, id => 9, tokens => '{bb}', payloads => ARRAY['[]']::json[],
-                        attempt => 8::smallint, claims => 0::smallint, origin => 10, last_reason => 'new')
+                        attempt => 8::smallint, lost_claims => 0::smallint, origin => 10, last_reason => 'new')
                 FROM made m
                 """
             )

@@ -35,7 +35,7 @@ import Testing
     private static let takeOver = """
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
         SELECT 999, 1, array_agg(carillon.job(id => nextval('carillon.messages_id_seq'), lane => 1::smallint, tokens => '{aa}',
-            payload => '{}', on_unknown => CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, claims => 4::smallint,
+            payload => '{}', on_unknown => CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, lost_claims => 4::smallint,
             origin => u.message_id, broadcast_id => u.broadcast_id, created_at => now()))
         FROM \(origins("random()")) u, generate_series(1, 3) claim GROUP BY claim;
         SELECT carillon.take_over(0)

@@ -58,7 +58,7 @@ import Testing
                     '2020-01-01Z' FROM generate_series(1, 5) i
                 """
             )
-            var place = DueFloor.Place.beginning
+            var place = DueFloor.Position.beginning
             var moved: [Int] = []
             for _ in 0..<6 {
                 let parameters: Parameters = .promote(most: 1000, after: place)
@@ -66,7 +66,7 @@ import Testing
                     try PromotionRows($0)
                 }
                 moved.append(answer.rows)
-                place = answer.place
+                place = answer.next
             }
             #expect(moved == [1, 1, 1, 1, 1, 0])
             #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "5")
@@ -86,7 +86,7 @@ import Testing
             try await database.session { other in
                 try await other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 #expect(try await other.value("SELECT count(*) FROM carillon.scheduled") == "5000")
-                var place = DueFloor.Place.beginning
+                var place = DueFloor.Position.beginning
                 var moved = 0
                 for _ in 0..<6 {
                     let parameters: Parameters = .promote(most: 1000, after: place)
@@ -94,13 +94,13 @@ import Testing
                         try PromotionRows($0)
                     }
                     moved += answer.rows
-                    #expect(answer.place > place)
-                    place = answer.place
+                    #expect(answer.next > place)
+                    place = answer.next
                 }
                 #expect(moved == 5000)
                 let reads = "SELECT pg_stat_get_xact_blocks_fetched('carillon.scheduled'::regclass)"
                 var counts: [Int] = []
-                for start in [DueFloor.Place.beginning, place] {
+                for start in [DueFloor.Position.beginning, place] {
                     try await database.run("BEGIN")
                     let begin = try #require(Int(try await database.value(reads) ?? ""))
                     try await database.connection.execute(WorkerStatements.promote, .promote(most: 1000, after: start))

@@ -84,7 +84,7 @@ import Testing
             // Of those with 10 lost claims three are in flight together, of those with 11 one.
             try await database.run(
                 """
-                INSERT INTO carillon.messages (app_id, tokens, payload, claims)
+                INSERT INTO carillon.messages (app_id, tokens, payload, lost_claims)
                 SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{}',
                     CASE WHEN i IN (1, 2, 5, 7) THEN 10 WHEN i IN (8, 9) THEN 11 ELSE 0 END
                 FROM generate_series(1, 10) i
@@ -110,7 +110,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.messages (app_id, tokens, payload, claims)
+                INSERT INTO carillon.messages (app_id, tokens, payload, lost_claims)
                 SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{"aps":{}}', 2 FROM generate_series(1, 8000) i
                 """
             )
@@ -158,7 +158,7 @@ import Testing
                     "SELECT carillon.release(\(worker), ARRAY(SELECT f.id FROM carillon.inflight f))"
                 )
             }
-            #expect(try await database.value("SELECT claims FROM carillon.messages") == "0")
+            #expect(try await database.value("SELECT lost_claims FROM carillon.messages") == "0")
         }
     }
 

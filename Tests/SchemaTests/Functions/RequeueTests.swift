@@ -49,7 +49,7 @@ import Testing
                 try await database.rows(
                     """
                     SELECT payload, push_type, priority, expires_at = '2100-01-01Z', collapse_id, topic, reference, on_unknown,
-                        attempt, claims, origin FROM carillon.messages WHERE app_id = 1
+                        attempt, lost_claims, origin FROM carillon.messages WHERE app_id = 1
                     """
                 ) == [#"("{""aps"":{""alert"":""a""}}",voip,5,t,c,t,r,fail,1,0,)"#]
             )

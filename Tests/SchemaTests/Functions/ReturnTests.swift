@@ -127,8 +127,8 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 999, 1, ARRAY[carillon.changed(t.j[1], claims => t.claims)]
-                FROM (VALUES \(quarantined), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, claims);
+                SELECT 999, 1, ARRAY[carillon.changed(t.j[1], lost_claims => t.lost_claims)]
+                FROM (VALUES \(quarantined), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, lost_claims);
                 SELECT carillon.take_over(0)
                 """
             )

@@ -17,7 +17,7 @@ import Testing
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
                 VALUES (800, 1, '{aa}', '{}', 800, now());
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[carillon.job(id => i,
-                    lane => 1::smallint, tokens => '{aa,bb}', payload => '{}', claims => 2::smallint, created_at => now(),
+                    lane => 1::smallint, tokens => '{aa,bb}', payload => '{}', lost_claims => 2::smallint, created_at => now(),
                     on_unknown => CASE i WHEN 801 THEN 'fail' ELSE 'retry' END,
                     broadcast_id => CASE WHEN i > 802 THEN 800 END)] FROM generate_series(801, 803) i;
                 SET ROLE \(role)
@@ -121,7 +121,7 @@ import Testing
             allowed: true
         )
         try await Self.try(
-            ["id", "attempt", "claims", "origin", "broadcast_id"].map {
+            ["id", "attempt", "lost_claims", "origin", "broadcast_id"].map {
                 "INSERT INTO carillon.messages (app_id, tokens, payload, \($0)) VALUES (1, '{aa}', '{}', 7)"
             } + [
                 "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (500, 1, '{aa}', '{}', now())",

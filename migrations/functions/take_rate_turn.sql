@@ -1,6 +1,6 @@
--- take_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that late
--- pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
-CREATE OR REPLACE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
+-- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
+-- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
+CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     takes interval;
@@ -30,5 +30,5 @@ BEGIN
     RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
 END
 $$;
-COMMENT ON FUNCTION carillon.take_turn IS
+COMMENT ON FUNCTION carillon.take_rate_turn IS
     'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';

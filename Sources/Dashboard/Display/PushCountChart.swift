@@ -3,11 +3,11 @@ import CarillonText
 import CarillonWeb
 
 /// A bar chart of pushes over time, as SVG: sent pushes, with failed and expired ones on top.
-struct ActivityChart {
+struct PushCountChart {
     private static let (barWidth, height) = (10, 100)
 
-    let buckets: [ActivityBucket]
-    let span: ActivitySpan
+    let buckets: [PushCounts]
+    let span: PushCountSpan
 
     private var peak: Int64 { max(1, buckets.map { $0.sent + $0.failed + $0.expired }.max() ?? 1) }
 
@@ -52,7 +52,7 @@ struct ActivityChart {
         return "In \(span.text), \(Int(sent).grouped) were sent and \(Int(failed).grouped) failed or expired."
     }
 
-    private func bar(_ bucket: ActivityBucket, at place: Int) -> HTML {
+    private func bar(_ bucket: PushCounts, at place: Int) -> HTML {
         let (bad, sent) = (bucket.failed + bucket.expired, bucket.sent)
         guard bad + sent > 0 else { return .nothing }
         let (badHeight, sentHeight) = (scaled(bad), scaled(sent))

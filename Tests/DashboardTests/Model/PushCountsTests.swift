@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 /// What the charts of an hour and of a day show.
-@Suite struct ActivityBucketTests {
+@Suite struct PushCountsTests {
     private struct Page: Decodable {
         struct Bucket: Decodable, Equatable {
             let start: String
             let sent, failed, expired, retried: Int
         }
         let over: String
-        let activity: [Bucket]
+        let counts: [Bucket]
     }
 
     private static let day = """
@@ -35,10 +35,10 @@ import Testing
                     try await shop.database.run("SELECT carillon.maintain_step('sum push_counts')")
                     #expect(try await shop.database.number("SELECT count(*) FROM carillon.push_count_sums") > 100)
                     let after = try await read(client, path)
-                    #expect(before.over == "day" && (71...73).contains(before.activity.count))
+                    #expect(before.over == "day" && (71...73).contains(before.counts.count))
                     // The clock may have begun another bucket meanwhile.
-                    let known = Dictionary(uniqueKeysWithValues: before.activity.map { ($0.start, $0) })
-                    let compared = after.activity.filter { known[$0.start] != nil }
+                    let known = Dictionary(uniqueKeysWithValues: before.counts.map { ($0.start, $0) })
+                    let compared = after.counts.filter { known[$0.start] != nil }
                     #expect(compared.count >= 70 && compared.allSatisfy { $0 == known[$0.start] }, "\(path)")
                     let whole = compared.dropFirst().dropLast(2)
                     #expect(whole.allSatisfy { $0.retried == (path == "/?over=day" ? 120 : 60) }, "\(path): \(whole)")
@@ -54,7 +54,7 @@ import Testing
             try await shop.database.run(Self.day)
             try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
                 let hour = try await read(client, "/")
-                #expect(hour.over == "hour" && (59...61).contains(hour.activity.count))
+                #expect(hour.over == "hour" && (59...61).contains(hour.counts.count))
                 for path in ["/", "/?over=day"] {
                     let page = try DashboardClient.read(await client.get(path), path)
                     #expect(page.text.contains("Retried a second"))

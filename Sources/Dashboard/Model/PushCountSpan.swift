@@ -2,7 +2,7 @@ import CarillonText
 import CarillonWeb
 
 /// The time range of a chart.
-enum ActivitySpan: String, CaseIterable, Sendable {
+enum PushCountSpan: String, CaseIterable, Sendable {
     case hour, day
 
     var seconds: Double { self == .hour ? 3_600 : 86_400 }

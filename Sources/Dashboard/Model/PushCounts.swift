@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// Pushes that ended within one minute or several.
-struct ActivityBucket: Record {
+struct PushCounts: Record {
     private static let minutes = statement(
         "web_minutes",
         """
@@ -52,7 +52,7 @@ struct ActivityBucket: Record {
     }
 
     /// - Parameter app: the name of an app; nil for all apps.
-    static func read(app: String?, _ span: ActivitySpan, from database: WebDatabase) async throws -> [ActivityBucket] {
+    static func read(app: String?, _ span: PushCountSpan, from database: WebDatabase) async throws -> [PushCounts] {
         let statement = span == .hour ? minutes : sums
         return try await database.values(of: statement, Parameters(app, span.seconds, span.bucketSeconds))
     }
