@@ -171,7 +171,6 @@ COMMENT ON FUNCTION carillon.set_badge IS
 -- all base64 characters.
 CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
     SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
         THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
 $$;

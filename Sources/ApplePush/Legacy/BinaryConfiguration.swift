@@ -3,14 +3,11 @@
 /// A backend stops the program if a number is not above 0 or a duration is negative. Only ``barrierAfter`` and ``idleTimeout``
 /// may be zero.
 public struct BinaryConfiguration: Sendable {
-    /// How notifications are written.
-    /// Default: ``BinaryFormat/frames``.
+    /// How notifications are written. Default: ``BinaryFormat/frames``.
     public var format = BinaryFormat.frames
-    /// How many connections there may be to one gateway with one credential.
-    /// Default: 1.
+    /// How many connections there may be to one gateway with one credential. Default: 1.
     public var connections = 1
-    /// How many threads carry the connections.
-    /// Default: 1.
+    /// How many threads carry the connections. Default: 1.
     public var threads = 1
     /// How many pushes on one connection may be without a known outcome. If the connection breaks, any of them may have arrived.
     /// When the window is full, a barrier is sent. Default: 100,000.
@@ -18,8 +15,8 @@ public struct BinaryConfiguration: Sendable {
     /// The window of the first connection. It doubles as long as gateways report how far they got, and shrinks when one does not.
     /// Default: 1,000.
     public var firstWindow = 1_000
-    /// How long no error may arrive before the pushes that have reached the gateway's host count as delivered. A later error means
-    /// that pushes were wrongly reported as delivered. Default: 3 seconds.
+    /// How long no error may arrive before the pushes that have reached the gateway's host count as delivered. A later error
+    /// means that pushes were wrongly reported as delivered. Default: 3 seconds.
     public var quietPeriod: Duration = .seconds(3)
     /// How many pushes must be waiting for the quiet period to justify a barrier. A barrier is a notification that the gateway
     /// refuses: its error proves that all pushes before it were accepted, at the cost of the connection. Default: 1,000.
@@ -29,22 +26,18 @@ public struct BinaryConfiguration: Sendable {
     /// How long the answer to a barrier may take after it has reached the gateway's host. If none arrives, the outcome of the
     /// pushes before it is unknown, and the gateway gets no more barriers. Default: 30 seconds.
     public var barrierTimeout: Duration = .seconds(30)
-    /// How long connecting to one of the server's addresses may take.
-    /// Default: 5 seconds.
+    /// How long connecting to one of the server's addresses may take. Default: 5 seconds.
     public var connectTimeout: Duration = .seconds(5)
-    /// How long the TLS handshake may take.
-    /// Default: 5 seconds.
+    /// How long the TLS handshake may take. Default: 5 seconds.
     public var handshakeTimeout: Duration = .seconds(5)
     /// How long a push may wait for a connection while none can be opened. Default: 20 seconds.
     public var waitingTimeout: Duration = .seconds(20)
-    /// How long the server may accept no bytes.
-    /// Default: 10 seconds.
+    /// How long the server may accept no bytes. Default: 10 seconds.
     public var writeTimeout: Duration = .seconds(10)
     /// The age at which a connection is replaced. Each connection gets a random age between this and twice this. Default: 3,600
     /// seconds.
     public var maximumAge: Duration = .seconds(3600)
-    /// How long a connection may be idle before it is closed.
-    /// Default: 300 seconds.
+    /// How long a connection may be idle before it is closed. Default: 300 seconds.
     public var idleTimeout: Duration = .seconds(300)
     /// Whether to use a single connection that is not replaced, as a building block for your own pool. A push that finds no room on
     /// it is not sent, with the code ``PushError/Code/blocked``. After the connection has ended, no push is sent, with the code

@@ -48,9 +48,9 @@ struct ConnectionEnd: Error, Equatable {
 
     /// It was unused for too long.
     static let idle = ours("idle")
-    /// Fewer connections are enough.
+    /// The pool needs fewer connections.
     static let spare = ours("spare")
-    /// It is old, and another has taken its place.
+    /// The connection is old, and a new one has replaced it.
     static let aged = ours("aged")
     static let shutDown = ours("shutdown")
     static let usedUp = Self("used_up", .usedUp, "no push was answered on it")

@@ -26,7 +26,7 @@ package struct Hold: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// It concerns every app with the credential.
+    /// The hold applies to every app with the same credential.
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
