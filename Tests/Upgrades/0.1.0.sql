@@ -7722,7 +7722,6 @@ $$;
 -- all base64 characters.
 CREATE OR REPLACE FUNCTION carillon.token_text(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    -- Apple's ids are base64 that ends with =, which the token of a device has no reason to look like.
     SELECT CASE WHEN token OPERATOR(pg_catalog.~) '^(2[bdf]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])+(3d){1,2}$'
         THEN pg_catalog.convert_from(pg_catalog.decode(token, 'hex'), 'SQL_ASCII') ELSE token END
 $$;
@@ -8697,7 +8696,7 @@ UPDATE carillon.schema_routines SET checksum = 'c62585b0d38dbeede89c4ebbbaba4dc9
 UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = 'b45e09a61193d8e218c8f1de48c3ee4244bcb04e3d0b56aa025e13d33fdc6752' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = '1ee300cb8c98732bbfa5e1730d23ebb6a4d3061b93c368b4c7a84ed4ea1511bd' WHERE file = 'rights.sql';

@@ -32,5 +32,7 @@ struct CancelView: PageView {
         HTML(.p) { HTML(.a, .href(link)) { "Back to the message" } }
     }
 
-    var json: JSONValue { ["id": message.id, "app": message.app, "waiting": message.waiting, "state": message.state] }
+    var json: JSONValue {
+        ["id": message.id, "app": message.app, "waiting": message.waiting, "state": message.state.rawValue]
+    }
 }

@@ -8,21 +8,21 @@ enum StateMark: String, Sendable {
     func html(_ word: String) -> HTML { HTML(.span, .class("mark \(rawValue)")) { word } }
 
     /// The mark of a message in a state of `message_status`.
-    static func ofMessage(_ state: String) -> StateMark {
+    static func ofMessage(_ state: MessageState) -> StateMark {
         switch state {
-        case "sent": .good
-        case "failed", "expired": .bad
-        case "partly sent", "retrying": .attention
-        default: .quiet
+        case .sent: .good
+        case .failed, .expired: .bad
+        case .partlySent, .retrying: .attention
+        case .scheduled, .ready, .inFlight, .cancelled, .empty: .quiet
         }
     }
 
-    static func ofCredential(_ status: String?) -> StateMark {
+    static func ofCredential(_ status: CredentialStatus?) -> StateMark {
         switch status {
-        case "ok": .good
-        case "expiring": .attention
+        case .ok: .good
+        case .expiring: .attention
         case nil: .quiet
-        default: .bad
+        case .expired, .invalid, .rejected, .missing: .bad
         }
     }
 }

@@ -15,34 +15,34 @@ struct MessageStory {
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
         }
         switch message.state {
-        case "scheduled": return "It is scheduled to be sent at \(next)."
-        case "ready" where message.ended.total > 0, "in flight" where message.ended.total > 0:
+        case .scheduled: return "It is scheduled to be sent at \(next)."
+        case .ready where message.ended.total > 0, .inFlight where message.ended.total > 0:
             return "It is in progress: \(message.counts)."
-        case "ready": return "It is ready and waits for its turn. A worker claims it as soon as it has room."
-        case "in flight": return "A worker is sending it: no answer has been recorded yet."
-        case "retrying":
+        case .ready: return "It is ready and waits for its turn. A worker claims it as soon as it has room."
+        case .inFlight: return "A worker is sending it: no answer has been recorded yet."
+        case .retrying:
             let progress = message.ended.total > 0 ? "It is in progress: \(message.counts). " : ""
             if message.nextAttemptAt != nil { return "\(progress)\(lastAttempt) The next attempt is at \(next)." }
             // Behind a long queue, the rest may not be found: a retry, or pushes that were released unsent.
             return progress + (message.lastReason == nil ? "" : lastAttempt + " ")
                 + "The rest is due and waits for its turn."
-        case "sent":
+        case .sent:
             return
                 "APNs accepted \(message.tokens == 1 ? "it" : "every push of it"). If it was not seen, the device was off until the "
                 + "message expired, notifications of the app are turned off, a Focus hides them, or a later push with the same "
                 + "collapse id replaced it. Apple does not report any of this to senders."
-        case "expired":
+        case .expired:
             return "It was not sent before its expires_at." + (message.lastReason == nil ? "" : " " + lastAttempt)
-        case "cancelled" where message.wasSuperseded:
+        case .cancelled where message.wasSuperseded:
             return "It was not sent, because a newer update, or a newer background push with the same meaning, "
                 + "replaced it."
-        case "cancelled":
+        case .cancelled:
             return "It was cancelled before it was sent." + (message.lastReason == nil ? "" : " " + lastAttempt)
-        case "empty": return "It had no device token, so there was nothing to send."
-        case "partly sent":
+        case .empty: return "It had no device token, so there was nothing to send."
+        case .partlySent:
             return
                 "APNs accepted \(message.ended.sent.grouped) of \(Int(message.tokens).grouped) pushes; \(message.unsent)."
-        default: return "None of it was sent."
+        case .failed: return "None of it was sent."
         }
     }
 

@@ -109,7 +109,7 @@ enum ProblemRules {
 
     /// What to do about an app that cannot send.
     static func holdRemedy(_ app: AppStatus) -> String {
-        app.credentialStatus == "missing"
+        app.credentialStatus == .missing
             ? "Its pushes wait. Choose a credential: carillon app set \(ShellWord.quote(app.name)) --credential NAME"
             : "Its pushes wait. Workers keep trying; 'carillon check' looks for the cause."
     }
@@ -118,7 +118,7 @@ enum ProblemRules {
         var seen: Set<String> = []
         return apps.compactMap { app in
             let name = app.credential ?? ""
-            guard let status = app.credentialStatus, status != "ok", name.isEmpty || seen.insert(name).inserted else {
+            guard let status = app.credentialStatus, status != .ok, name.isEmpty || seen.insert(name).inserted else {
                 return nil
             }
             let remedy =
@@ -126,15 +126,15 @@ enum ProblemRules {
             let link = PageSection.credentials.link
             switch status {
             // The hold of the app already reports it.
-            case "missing" where app.holdReason != nil: return nil
-            case "missing":
+            case .missing where app.holdReason != nil: return nil
+            case .missing:
                 return Problem(
                     severity: .critical,
                     sentence: "\(app.name) has no credential.",
                     remedy: "Choose one: carillon app set \(ShellWord.quote(app.name)) --credential NAME",
                     link: Link("apps", app.name)
                 )
-            case "expiring":
+            case .expiring:
                 let days = (app.credentialExpiresIn ?? 0) / 86_400
                 let text = Counted.text(days, "day")
                 return Problem(
@@ -147,7 +147,7 @@ enum ProblemRules {
                 let error = app.credentialError.map { " " + $0.asSentence } ?? ""
                 return Problem(
                     severity: .critical,
-                    sentence: "Credential \(name) is \(status).\(error)",
+                    sentence: "Credential \(name) is \(status.rawValue).\(error)",
                     remedy: remedy,
                     link: link
                 )

@@ -6,9 +6,14 @@ import CarillonWeb
 /// Lists Live Activities that have not expired, by token.
 struct ActivitiesView: PageView {
     struct Activity: Decodable, Sendable {
+        enum State: String, Decodable {
+            case registered, updated, ended
+            case updateWaits = "update waits"
+        }
+
         let app: String
         let token: String
-        let state: String
+        let state: State
         let registeredAt: Moment
         let endsAt: Moment
         /// The timestamp in the last update that was sent.
@@ -18,15 +23,15 @@ struct ActivitiesView: PageView {
 
         var mark: StateMark {
             switch state {
-            case "updated": .good
-            case "update waits": .attention
-            default: .quiet
+            case .updated: .good
+            case .updateWaits: .attention
+            case .registered, .ended: .quiet
             }
         }
 
         func json(_ tokens: TokenDisplay) -> JSONValue {
             [
-                "app": app, "token": tokens.text(token), "state": state, "registered_at": registeredAt,
+                "app": app, "token": tokens.text(token), "state": state.rawValue, "registered_at": registeredAt,
                 "ends_at": endsAt, "updated_at": updatedAt, "message_id": messageID, "waiting": waiting,
             ]
         }
@@ -54,7 +59,7 @@ struct ActivitiesView: PageView {
                 activities,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Token") { tokens.html($0.token) },
-                .text("State") { $0.mark.html($0.state) },
+                .text("State") { $0.mark.html($0.state.rawValue) },
                 .number("Updates waiting") { Quantity.short($0.waiting) },
                 .text("Last update") { row in Self.lastUpdate(row) },
                 .text("Registered") { $0.registeredAt.html },

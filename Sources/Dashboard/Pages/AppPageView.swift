@@ -123,7 +123,7 @@ struct AppPageView: PageView {
             ("Credential", HTML(app.credential ?? "none")),
             (
                 "Credential's state",
-                StateMark.ofCredential(app.credentialStatus).html(app.credentialStatus ?? "not checked yet")
+                StateMark.ofCredential(app.credentialStatus).html(app.credentialStatus?.rawValue ?? "not checked yet")
             ),
             ("Credential expires", app.credentialEnd?.html),
             ("Pushes a second", HTML(settings.maxRate.map { "\(Int($0).grouped) at most" } ?? "no limit")),

@@ -24,7 +24,7 @@ struct AppTable {
                 return HTML(.a, .href(Link("failures", query: ["app": app.name, "reason": reason]))) { reason }
             },
             .text("Credential") {
-                StateMark.ofCredential($0.credentialStatus).html($0.credentialStatus ?? "not checked")
+                StateMark.ofCredential($0.credentialStatus).html($0.credentialStatus?.rawValue ?? "not checked")
             }
         ).html
     }

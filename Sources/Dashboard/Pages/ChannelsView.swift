@@ -32,7 +32,7 @@ struct ChannelsView: PageView {
                 channels,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Reference") { HTML($0.reference) },
-                .text("State") { $0.mark.html($0.state) },
+                .text("State") { $0.mark.html($0.state.rawValue) },
                 .text("Stored for offline devices") { HTML($0.storage) },
                 .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
                 .text("Created") { $0.createdAt?.html ?? HTML("–") },

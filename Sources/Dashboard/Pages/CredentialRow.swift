@@ -4,7 +4,7 @@ import CarillonText
 
 struct CredentialRow: Record {
     let name: String
-    let status: String?
+    let status: CredentialStatus?
     let end: Moment?
     /// In seconds.
     let expiresIn: Int64?

@@ -23,7 +23,7 @@ struct CredentialsView: PageView {
                 Counted.text(Int64(credentials.count), "credential"),
                 credentials,
                 .text("Credential") { HTML($0.name) },
-                .text("State") { StateMark.ofCredential($0.status).html($0.status ?? "not checked yet") },
+                .text("State") { StateMark.ofCredential($0.status).html($0.status?.rawValue ?? "not checked yet") },
                 .number("Days left") { $0.expiresIn.map { Int($0 / 86_400).grouped } ?? "–" },
                 .text("Expires") { $0.end?.html ?? HTML("never") },
                 .text("Apps") { row in

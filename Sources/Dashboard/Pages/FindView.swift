@@ -32,7 +32,8 @@ struct FindView: PageView {
                 messages,
                 .text("Message") { message in HTML(.a, .href(message.link)) { String(message.id) } },
                 .text("App") { HTML($0.app ?? "an app that is gone") },
-                .text("State") { message in message.state.map { StateMark.ofMessage($0).html($0) } ?? HTML("–") },
+                .text("State") { message in message.state.map { StateMark.ofMessage($0).html($0.rawValue) } ?? HTML("–")
+                },
                 .text("Enqueued") { $0.createdAt?.html ?? HTML("–") },
                 .text("Reference") { HTML($0.reference ?? "–") }
             ).html
@@ -48,7 +49,7 @@ struct FindView: PageView {
                 events,
                 .text("When") { $0.at?.html ?? HTML("–") },
                 .text("App") { event in HTML(.a, .href(Link("apps", event.app))) { event.app } },
-                .text("What") { $0.mark.html($0.event) },
+                .text("What") { $0.mark.html($0.event.rawValue) },
                 .text("Answer") { event in
                     HTML([event.status.map(String.init), event.reason].compactMap { $0 }.joined(separator: " "))
                 },

@@ -7,7 +7,7 @@ struct FoundMessage: Record {
     let app: String?
     let id: Int64
     /// Nil if it was not read.
-    let state: String?
+    let state: MessageState?
     let reference: String?
     /// Nil if it was not read or could not be recorded.
     let createdAt: Moment?
@@ -24,7 +24,8 @@ struct FoundMessage: Record {
 
     var json: JSONValue {
         [
-            "app": app, "id": id, "state": state, "reference": reference, "created_at": createdAt, "see": link.text,
+            "app": app, "id": id, "state": state?.rawValue, "reference": reference, "created_at": createdAt,
+            "see": link.text,
         ]
     }
 }

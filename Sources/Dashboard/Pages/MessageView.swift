@@ -18,7 +18,7 @@ struct MessageView: PageView {
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("lead")) {
-            StateMark.ofMessage(message.state).html(message.state)
+            StateMark.ofMessage(message.state).html(message.state.rawValue)
             " "
             if let app = message.app {
                 HTML(.a, .href(Link("apps", app))) { app }
@@ -59,7 +59,7 @@ struct MessageView: PageView {
                 "Pushes that wait",
                 waiting,
                 .text("Token") { tokens.html($0.token) },
-                .text("State") { StateMark.ofMessage($0.state).html($0.state) },
+                .text("State") { StateMark.ofMessage($0.state).html($0.state.rawValue) },
                 .text("Last answer") { HTML($0.answer) }
             ).html
         }
@@ -67,7 +67,7 @@ struct MessageView: PageView {
 
     /// Some of the tokens that wait; failed tokens have their own table.
     private var waiting: [MessageStatus.TokenOutcome] {
-        Array(message.tokenOutcomes.filter { $0.state != "failed" && !$0.wasSent }.prefix(100))
+        Array(message.tokenOutcomes.filter { $0.state != .failed && !$0.wasSent }.prefix(100))
     }
 
     private var timeline: HTML {

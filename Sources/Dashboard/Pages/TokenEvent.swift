@@ -4,8 +4,16 @@ import CarillonText
 
 /// Something that happened to a device token.
 struct TokenEvent: Record {
+    enum Kind: String, Decodable {
+        case registered, failed
+        case deadSince = "dead since"
+        case reportedDead = "reported dead"
+        case reaped, ready, scheduled
+        case inFlight = "in flight"
+    }
+
     let app: String
-    let event: String
+    let event: Kind
     let at: Moment?
     let messageID: Int64?
     let status: Int64?
@@ -15,9 +23,9 @@ struct TokenEvent: Record {
 
     var mark: StateMark {
         switch event {
-        case "registered": .good
-        case "failed", "dead since", "reported dead", "reaped": .bad
-        default: .quiet
+        case .registered: .good
+        case .failed, .deadSince, .reportedDead, .reaped: .bad
+        case .ready, .scheduled, .inFlight: .quiet
         }
     }
 }

@@ -13,8 +13,8 @@ enum TokenStory {
 
     private static func sentences(of app: String, _ events: [TokenEvent]) -> [String] {
         var sentences: [String] = []
-        let registered = events.first { $0.event == "registered" }
-        let dead = events.first { $0.event == "dead since" }
+        let registered = events.first { $0.event == .registered }
+        let dead = events.first { $0.event == .deadSince }
         switch (registered?.at, dead?.at) {
         case (let registered?, let dead?) where registered.microseconds < dead.microseconds:
             sentences.append(
@@ -25,12 +25,12 @@ enum TokenStory {
             sentences.append("\(app): Apple reported it dead, and it is not registered: broadcasts do not reach it.")
         case (nil, nil): sentences.append("\(app): it is not registered, so broadcasts do not reach it.")
         }
-        if let failure = events.first(where: { $0.event == "failed" }), let reason = failure.reason {
+        if let failure = events.first(where: { $0.event == .failed }), let reason = failure.reason {
             sentences.append(
                 "\(app): the last push to it that failed has the reason \(reason). \(ReasonSentence.text(for: reason))"
             )
         }
-        let waiting = events.count { ["ready", "scheduled", "in flight"].contains($0.event) }
+        let waiting = events.count { [.ready, .scheduled, .inFlight].contains($0.event) }
         if waiting > 0 {
             let jobs = Counted.text(
                 Int64(waiting),

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// Reads the rows of apps and of their credentials, and writes what the worker has learned about them.
 final class AppWatch {
@@ -187,7 +188,10 @@ final class AppWatch {
             try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
             if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
-            try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
+            try await connection.execute(
+                WorkerStatements.judgeCredential,
+                Parameters(certificate, status?.rawValue, error)
+            )
         case .hold(let app, let (hold, wait)?):
             let parameters = Parameters(
                 app,

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// Asks Apple to create and remove channels, records what became of it, and compares the channels with Apple's lists.
 final class ChannelKeeper {
@@ -111,8 +112,8 @@ final class ChannelKeeper {
             let rule = ChannelSync.Removal(includesUnknown: site.removeUnknownChannels)
             let (removed, failure) = try await sync.remove(entries, rule, on: connection)
             if let failure { context.log(.channelsNotCompared(app: app, error: failure.message)) }
-            let unknown = entries.count { $0.state == "unknown" } - removed.count
-            let missing = entries.count { $0.state == "missing" }
+            let unknown = entries.count { $0.state == .unknown } - removed.count
+            let missing = entries.count { $0.state == .missing }
             if unknown + missing + removed.count > 0 {
                 context.log(
                     .channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count)

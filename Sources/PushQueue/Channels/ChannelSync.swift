@@ -1,5 +1,6 @@
 package import ApplePush
 package import CarillonPostgres
+package import CarillonSchema
 
 /// Compares the channels of an app with Apple's list, and removes what nobody has recorded.
 package struct ChannelSync: Sendable {
@@ -9,8 +10,7 @@ package struct ChannelSync: Sendable {
         package let channelID: String?
         /// Nil: the table does not have it.
         package let reference: String?
-        /// As in the table, or `unknown`.
-        package let state: String
+        package let state: ChannelState
         /// A worker of this database has made it.
         package let isOurs: Bool
         /// When an unknown one was first seen, in microseconds since 1970.
@@ -31,7 +31,7 @@ package struct ChannelSync: Sendable {
 
         /// - Parameter now: Microseconds since 1970.
         func removes(_ entry: Entry, at now: Int64) -> Bool {
-            guard entry.state == "unknown" else { return false }
+            guard entry.state == .unknown else { return false }
             if entry.isOurs { return true }
             guard includesUnknown, let firstSeenAt = entry.firstSeenAt else { return false }
             return .microseconds(now - firstSeenAt) >= grace

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonSchema
 
 /// What is to be written about credentials and apps: the facts and the status of a credential, and why an app is held. The
 /// latest note of a kind counts.
@@ -9,7 +10,7 @@ struct CredentialNotes: Sendable {
         /// - Parameters:
         ///   - status: nil: unchanged.
         ///   - stopsMinting: No worker mints a provider token for a while.
-        case status(of: Int32, String?, error: String?, stopsMinting: Bool = false)
+        case status(of: Int32, CredentialStatus?, error: String?, stopsMinting: Bool = false)
         /// Nil: the app can send again.
         case hold(app: Int32, (hold: Hold, wait: Duration)?)
 

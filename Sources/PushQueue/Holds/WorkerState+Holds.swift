@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
@@ -28,10 +29,10 @@ extension WorkerState {
         guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
         tallies.add(.hold(app: id, (hold, wait)))
         if hold.isOfCredential, let certificate = app.row.certificateID {
-            let status: String? =
+            let status: CredentialStatus? =
                 switch (hold.kind, app.route) {
-                case (.credential, .failure): "invalid"
-                case (.credential, .success): "rejected"
+                case (.credential, .failure): .invalid
+                case (.credential, .success): .rejected
                 default: nil
                 }
             let stopsMinting = hold.kind == .tokenUpdates
@@ -55,7 +56,7 @@ extension WorkerState {
         guard let app = apps[id], holds.end(id) else { return nil }
         schedule.freed(id)
         tallies.add(.hold(app: id, nil))
-        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, "ok", error: nil)) }
+        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: id, name: app.name)
     }
 }

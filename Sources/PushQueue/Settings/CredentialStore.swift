@@ -1,5 +1,6 @@
 import ApplePush
 package import CarillonPostgres
+import CarillonSchema
 
 /// The credentials in the database, each checked before it is stored.
 package struct CredentialStore: Sendable {
@@ -167,7 +168,7 @@ package struct CredentialStore: Sendable {
     package func inspect() async throws(SettingsError) -> [StoredCredential] {
         try await settings {
             var credentials = try await list()
-            for place in credentials.indices where credentials[place].status != "rejected" {
+            for place in credentials.indices where credentials[place].status != .rejected {
                 let text = try await self.text(of: credentials[place].name)
                 do {
                     let facts = try text.credential().facts
@@ -176,11 +177,10 @@ package struct CredentialStore: Sendable {
                     credentials[place].notAfter = notAfter
                     credentials[place].topics = facts.topics
                     credentials[place].lastError = nil
-                    credentials[place].status = try await connection.query(Self.validity, parameters) {
-                        try $0.string(0, 0)
-                    }
+                    let status: [CredentialStatus] = try await connection.values(of: Self.validity, parameters)
+                    credentials[place].status = status.first
                 } catch let error as SettingsError where error.code == .invalid {
-                    credentials[place].status = "invalid"
+                    credentials[place].status = .invalid
                     credentials[place].lastError = error.message
                 }
             }

@@ -1,4 +1,5 @@
 import CarillonPostgres
+package import CarillonSchema
 
 /// A row of `certificates`, without its secrets.
 package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
@@ -15,7 +16,7 @@ package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
     package internal(set) var notAfter: Int64?
     package internal(set) var topics: [String]
     /// Nil: no program has read it yet.
-    package internal(set) var status: String?
+    package internal(set) var status: CredentialStatus?
     package internal(set) var lastError: String?
     /// Microseconds since 1970.
     package let updatedAt: Int64

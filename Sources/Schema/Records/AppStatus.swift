@@ -78,7 +78,7 @@ package struct AppStatus: Record {
     /// The most frequent reason among the latest failures.
     package let failureReason: String?
     package let credential: String?
-    package let credentialStatus: String?
+    package let credentialStatus: CredentialStatus?
     package let credentialEnd: Moment?
     package let credentialError: String?
     package let scheduled: Int64

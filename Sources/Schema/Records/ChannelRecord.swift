@@ -18,7 +18,7 @@ package struct ChannelRecord: Record {
     package let app: String
     package let reference: String
     package let id: String?
-    package let state: String
+    package let state: ChannelState
     package let error: String?
     package let requestedAt: Moment
     package let createdAt: Moment?

@@ -19,7 +19,7 @@ package struct MessageStatus: Decodable, Sendable {
     package let id: Int64
     package let app: String?
     package let reference: String?
-    package let state: String
+    package let state: MessageState
     package let attempts: Int64?
     /// Microseconds since 1970.
     package let nextAttemptAt: Int64?
@@ -72,7 +72,7 @@ package struct MessageStatus: Decodable, Sendable {
 
     package struct TokenOutcome: Decodable {
         package let token: String
-        package let state: String
+        package let state: MessageState
         package let status: Int?
         package let reason: String?
         /// The `apns-unique-id`, if it was kept.
@@ -83,13 +83,13 @@ package struct MessageStatus: Decodable, Sendable {
             case uniqueID = "apns_unique_id"
         }
 
-        package var wasSent: Bool { state == "sent" }
+        package var wasSent: Bool { state == .sent }
 
         /// As in "503 ServiceUnavailable"; empty: none.
         package var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
 
         package var line: String {
-            let parts = [token + ": " + state, answer, uniqueID.map { "apns-unique-id \($0)" } ?? ""]
+            let parts = [token + ": " + state.rawValue, answer, uniqueID.map { "apns-unique-id \($0)" } ?? ""]
             return parts.filter { !$0.isEmpty }.joined(separator: ", ")
         }
     }
@@ -97,11 +97,11 @@ package struct MessageStatus: Decodable, Sendable {
     /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
     package var condition: String {
         guard waiting > 0 else {
-            return state + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
+            return state.rawValue + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
         }
         let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
         let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
-        let text = state + cause + time + (held.map { "; \($0.visible)" } ?? "")
+        let text = state.rawValue + cause + time + (held.map { "; \($0.visible)" } ?? "")
         return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonSchema
 import Testing
 
 @testable import CarillonPushQueue
@@ -9,7 +10,7 @@ import Testing
             switch note {
             case .finding(let finding): "finding \(finding.certificate) of \(finding.since)"
             case .status(let id, let status, let error, let stops):
-                "\(id) \(status ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
+                "\(id) \(status?.rawValue ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
             case .hold(let app, let reason): "app \(app) \(reason?.hold.message ?? "can send")"
             }
         }
@@ -17,8 +18,8 @@ import Testing
 
     @Test func `the latest note of a credential counts, with what an unwritten earlier one adds`() {
         var notes = CredentialNotes()
-        notes.add(.status(of: 1, "rejected", error: "no", stopsMinting: true))
-        notes.add(.status(of: 2, "ok", error: nil))
+        notes.add(.status(of: 1, .rejected, error: "no", stopsMinting: true))
+        notes.add(.status(of: 2, .ok, error: nil))
         notes.add(.status(of: 1, nil, error: "unreachable"))
         #expect(texts(notes.take()) == ["1 rejected: unreachable, mints nothing", "2 ok: no error"])
         #expect(notes.isEmpty)
@@ -26,9 +27,9 @@ import Testing
 
     @Test func `a note that was not written is kept, unless there is a later one`() {
         var notes = CredentialNotes()
-        notes.keep(.status(of: 1, "rejected", error: "no"))
-        notes.add(.status(of: 2, "ok", error: nil))
-        notes.keep(.status(of: 2, "rejected", error: "no"))
+        notes.keep(.status(of: 1, .rejected, error: "no"))
+        notes.add(.status(of: 2, .ok, error: nil))
+        notes.keep(.status(of: 2, .rejected, error: "no"))
         #expect(texts(notes.take()) == ["1 rejected: no", "2 ok: no error"])
         let facts = Swift::Result<Credential.Facts, Hold>.failure(Hold(.credential, "no"))
         notes.add(.finding(CredentialNotes.Finding(certificate: 1, since: 2, facts: facts)))
@@ -41,7 +42,7 @@ import Testing
         let hold = Hold(.connection, "cannot connect")
         notes.add(.hold(app: 2, (hold, .seconds(1))))
         notes.add(.hold(app: 1, nil))
-        notes.add(.status(of: 3, "ok", error: nil))
+        notes.add(.status(of: 3, .ok, error: nil))
         notes.add(.finding(CredentialNotes.Finding(certificate: 4, since: 1, facts: .failure(hold))))
         let written = ["finding 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
         #expect(texts(notes.take()) == written)
@@ -50,7 +51,7 @@ import Testing
 
 extension [CredentialNotes.Note] {
     /// What is to be written as the status of credentials.
-    var statuses: [String?] {
+    var statuses: [CredentialStatus?] {
         compactMap { if case .status(_, let status, _, _) = $0 { status } else { nil } }
     }
 }

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonTLS
 import TestSupport
 import Testing
@@ -30,7 +31,7 @@ import Testing
             let stored = try await store.save(text, as: "push")
             #expect(stored.kind == .certificate)
             #expect(stored.topics == ["com.example.demo"])
-            #expect(stored.status == "ok" && stored.lastError == nil)
+            #expect(stored.status == .ok && stored.lastError == nil)
             #expect(stored.notAfter != nil)
             #expect(
                 try await database.value("SELECT certificate FROM carillon.certificates WHERE name = 'push'")
@@ -44,7 +45,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let stored = try await CredentialStore(database.connection).save(try Self.signingKey(), as: "key")
             #expect(stored.kind == .token && stored.keyID == "ABCDE12345" && stored.teamID == "TEAM123456")
-            #expect(stored.notAfter == nil && stored.topics.isEmpty && stored.status == "ok")
+            #expect(stored.notAfter == nil && stored.topics.isEmpty && stored.status == .ok)
         }
     }
 
@@ -64,7 +65,7 @@ import Testing
                 as: "push"
             )
             #expect(second.id == first.id && second.kind == .certificate && second.keyID == nil)
-            #expect(second.status == "expiring" && second.lastError == nil && second.notAfter == soon * 1_000_000)
+            #expect(second.status == .expiring && second.lastError == nil && second.notAfter == soon * 1_000_000)
             #expect(second.topics.contains("a.b.voip"))
             #expect(try await database.rows("TABLE carillon.provider_tokens").isEmpty)
         }
@@ -133,10 +134,10 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let bad = try await store.check("main")
-            #expect(bad.status == "invalid")
+            #expect(bad.status == .invalid)
             #expect(bad.lastError?.contains("certificate") == true)
             try await store.save(try Self.certificate(), as: "main")
-            #expect(try await store.check("main").status == "ok")
+            #expect(try await store.check("main").status == .ok)
             let error = await #expect(throws: SettingsError.self) { try await store.check("nope") }
             #expect(error?.code == .unknownName)
             #expect(error?.message == "There is no credential named nope. Known credentials: main.")

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 import Testing
 
 @testable import CarillonPushQueue
@@ -199,7 +200,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
         _ = end(flight, refused, in: &state, at: now)
-        #expect(state.tallies.takeNotes().statuses == ["rejected"])
+        #expect(state.tallies.takeNotes().statuses == [.rejected])
         _ = state.understood([first, second], at: now)
         let plans = self.plans(&state, at: now)
         #expect(plans.map(\.lane) == [second])
@@ -220,7 +221,7 @@ import Testing
         #expect(others.isEmpty, "one at a time")
         _ = state.tallies.takeNotes()
         _ = end(probe, .delivered, in: &state, at: later)
-        #expect(state.tallies.takeNotes().statuses == ["ok"])
+        #expect(state.tallies.takeNotes().statuses == [.ok])
         #expect(!state.holds.isHeld(1))
     }
 

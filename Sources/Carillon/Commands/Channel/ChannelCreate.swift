@@ -62,8 +62,8 @@ private struct ChannelCreate {
         while true {
             let row = try await ChannelRecord.one(reference, of: app, on: connection)
             switch row.state {
-            case "ready": return row
-            case "failed", "missing":
+            case .ready: return row
+            case .failed, .missing:
                 throw CommandError(.failed, "The channel \(reference) was not created. \(row.error ?? "")".asSentence)
             default: if wait == .zero { return row }
             }

@@ -25,7 +25,7 @@ extension Command {
                 .left("REFERENCE") { $0.reference },
                 .left("CHANNEL") { $0.id ?? "-" },
                 .left("STORES") { $0.storage },
-                .left("STATE") { $0.state },
+                .left("STATE") { $0.state.rawValue },
                 .left("ERROR") { $0.error ?? "-" }
             )
             invocation.console.print(table)

@@ -17,7 +17,7 @@ extension Command {
                 if let row, row.id == nil {
                     throw CommandError(
                         .failed,
-                        "Apple has not created the channel \(row.reference): it is \(row.state)."
+                        "Apple has not created the channel \(row.reference): it is \(row.state.rawValue)."
                     )
                 }
                 // A channel that is not recorded has no reference.

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -48,21 +49,21 @@ extension Command {
 
     private static func show(_ entries: [ChannelSync.Entry], _ removed: Set<String>, on console: Console) {
         func isRemoved(_ entry: ChannelSync.Entry) -> Bool { entry.channelID.map(removed.contains) ?? false }
-        let odd = entries.filter { $0.state == "unknown" || $0.state == "missing" }
+        let odd = entries.filter { $0.state == .unknown || $0.state == .missing }
         if !odd.isEmpty {
             console.print(
                 TextTable(
                     odd,
                     .left("CHANNEL") { $0.channelID ?? "-" },
                     .left("REFERENCE") { $0.reference ?? "-" },
-                    .left("STATE") { isRemoved($0) ? "removed" : $0.state },
+                    .left("STATE") { isRemoved($0) ? "removed" : $0.state.rawValue },
                     .left("FIRST SEEN") { $0.firstSeenAt.map { TimeText.seconds($0) } ?? "-" }
                 )
             )
         }
-        let ready = Int64(entries.count { $0.state == "ready" })
-        let unknown = Int64(odd.count { $0.state == "unknown" && !isRemoved($0) })
-        let missing = Int64(odd.count { $0.state == "missing" })
+        let ready = Int64(entries.count { $0.state == .ready })
+        let unknown = Int64(odd.count { $0.state == .unknown && !isRemoved($0) })
+        let missing = Int64(odd.count { $0.state == .missing })
         console.print(
             "\(Counted.text(ready, "channel")) ready, \(missing) missing at Apple, \(unknown) unknown, "
                 + "\(removed.count) removed."
@@ -73,7 +74,8 @@ extension Command {
 extension ChannelSync.Entry {
     fileprivate func json(isRemoved: Bool) -> JSONValue {
         [
-            "channel_id": channelID, "reference": reference, "state": isRemoved ? "removed" : state, "ours": isOurs,
+            "channel_id": channelID, "reference": reference, "state": isRemoved ? "removed" : state.rawValue,
+            "ours": isOurs,
             "first_seen_at": firstSeenAt.map { TimeText.seconds($0) },
         ]
     }

@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 /// Checks that each credential can be read, that its key fits, and how long it is valid.
@@ -44,16 +45,16 @@ struct CredentialChecks {
         let renewal =
             "Renew it, and import it: 'carillon credential import \(credential.name)'. Workers use it within seconds."
         return switch credential.status {
-        case "ok": .ok("credential", text)
-        case "rejected":
+        case .ok: .ok("credential", text)
+        case .rejected:
             .failed(
                 "credential",
                 text,
                 remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name)'."
             )
-        case "expiring": .warning("credential", text + " It expires soon.", remedy: renewal)
-        case "expired" where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
-        case "expired":
+        case .expiring: .warning("credential", text + " It expires soon.", remedy: renewal)
+        case .expired where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
+        case .expired:
             .warning(
                 "credential",
                 text + " It has expired, and no app uses it.",

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -24,14 +25,14 @@ extension Command {
 }
 
 extension StoredCredential {
-    fileprivate var isUsable: Bool { status == "ok" || status == "expiring" }
+    fileprivate var isUsable: Bool { status == .ok || status == .expiring }
 
     fileprivate func finding(for stream: TextStream) -> String {
         let mark = isUsable ? stream.styled("ok", .green) : stream.styled("unusable", .red)
         let advice =
             switch status {
-            case "expiring": " It expires soon: renew it."
-            case "expired": " It has expired: renew it and import the new one."
+            case .expiring: " It expires soon: renew it."
+            case .expired: " It has expired: renew it and import the new one."
             default: ""
             }
         return "\(name): \(mark): \((lastError ?? sentence).asSentence)\(advice)"

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonTLS
 import CarillonText
 
@@ -33,7 +34,7 @@ private struct CredentialImport {
             try await agree(to: text, connection)
             return try await CredentialStore(connection).save(text, as: invocation.name)
         }
-        if stored.status == "expiring", let end = stored.notAfter {
+        if stored.status == .expiring, let end = stored.notAfter {
             invocation.console.warn("The certificate expires on \(TimeText.day(end)); renew it soon.")
         }
         if let certificate = text.certificate, let facts = try? CertificateFacts(pem: certificate), !facts.isApple {

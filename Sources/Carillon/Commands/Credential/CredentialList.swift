@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -20,7 +21,7 @@ extension Command {
                 .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
                 .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
                 .left("EXPIRES") { $0.notAfter.map(TimeText.day) ?? "-" },
-                .left("STATUS") { $0.status ?? "not checked" },
+                .left("STATUS") { $0.status?.rawValue ?? "not checked" },
                 .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
             )
             invocation.console.print(table)
@@ -41,7 +42,7 @@ extension StoredCredential: JSONConvertible {
     var json: JSONValue {
         [
             "name": name, "kind": kind.rawValue, "key_id": keyID, "team_id": teamID, "topics": topics,
-            "not_after": notAfter.map(TimeText.day), "status": status, "last_error": lastError, "apps": apps,
+            "not_after": notAfter.map(TimeText.day), "status": status?.rawValue, "last_error": lastError, "apps": apps,
         ]
     }
 }

@@ -24,7 +24,7 @@ extension Command {
             if invocation.settings.isOn(.json) {
                 invocation.console.print(json: [
                     "id": whole, "jobs": jobs, "cancelled": messages.reduce(0) { $0 + $1.ended.cancelled },
-                    "waiting": waiting, "state": messages.count == 1 ? messages[0].state : nil,
+                    "waiting": waiting, "state": messages.count == 1 ? messages[0].state.rawValue : nil,
                 ])
             } else if jobs > 0 {
                 invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(whole).")
@@ -32,7 +32,7 @@ extension Command {
             if jobs == 0, waiting == 0 {
                 throw CommandError(
                     .failed,
-                    "Message \(whole) has ended (\(Counted.list(messages.map(\.state)))): nothing was left to cancel."
+                    "Message \(whole) has ended (\(Counted.list(messages.map(\.state.rawValue)))): nothing was left to cancel."
                 )
             }
             if waiting > 0 {

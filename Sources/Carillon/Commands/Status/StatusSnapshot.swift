@@ -29,7 +29,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             .right("SENT/H") { String($0.sentLastHour) },
             .right("FAILED/H") { String($0.failedLastHour) },
             .left("MOSTLY AS") { $0.failureReason ?? "-" },
-            .left("CREDENTIAL") { "\($0.credential ?? "none") (\($0.credentialStatus ?? "not checked"))" }
+            .left("CREDENTIAL") { "\($0.credential ?? "none") (\($0.credentialStatus?.rawValue ?? "not checked"))" }
         )
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
         for app in apps {
