@@ -21,7 +21,7 @@ extension Flight {
         /// Write the outcomes: `written` or `failed`.
         case write(SettlementWrite)
         /// Write the counts for the breaker: `counted`.
-        case countActivity
+        case writeCounts
         /// Split a row with too many pushes: `wasSplit`.
         case split(Int64)
         case end

@@ -73,7 +73,7 @@ final class FlightRunner {
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
                     .written(try SettlementWrite.Effect($0))
                 }
-            case .countActivity: event = await writeCounts()
+            case .writeCounts: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)
             case .end:
                 for credential in used { await apps.flightEnded(using: credential, of: flight.app) }

@@ -44,7 +44,7 @@ struct SettlementWriting: Sendable {
         case over(isWritten: Bool)
     }
 
-    var claim: HeldClaim
+    let claim: HeldClaim
     let settlement: Settlement
     let outcomes: Outcomes
     /// Some pushes have not ended.
@@ -71,7 +71,7 @@ struct SettlementWriting: Sendable {
         case .over(let isWritten): return .over(isWritten: isWritten)
         case .cut(let pieces, let refusals):
             let piece = pieces[pieces.count - 1]
-            if piece.count == 1, refusals >= Flight.tries { return .refused(job: piece[piece.startIndex]) }
+            if piece.count == 1, refusals >= StatementRetries.tries { return .refused(job: piece[piece.startIndex]) }
             return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
         }
     }

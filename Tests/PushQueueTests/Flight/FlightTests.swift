@@ -44,7 +44,7 @@ import Testing
             case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
             case .awaitRest: "await the rest"
             case .write(let write): "write \(Self.text(write.content)) as settlement \(write.settlementNumber)"
-            case .countActivity: "count"
+            case .writeCounts: "count"
             case .split(let message): "split \(message)"
             case .end: "end"
             }

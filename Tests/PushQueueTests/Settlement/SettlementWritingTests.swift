@@ -54,7 +54,7 @@ import Testing
     @Test func `a single job is tried several times and then given up`() {
         var writing = self.writing(jobs: 1)
         var isHasty = false
-        for _ in 0..<Flight.tries { isHasty = writing.refusedByDatabase() || isHasty }
+        for _ in 0..<StatementRetries.tries { isHasty = writing.refusedByDatabase() || isHasty }
         #expect(!isHasty)
         #expect(writing.next == .refused(job: 0))
         writing.answered(.written)

@@ -47,7 +47,7 @@ extension SimulatedWorker {
         case .awaitRest:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
         case .write(let write): ask(way) { $0.settle(write) }
-        case .countActivity:
+        case .writeCounts:
             guard let link else { return tell(.counted, to: way) }
             count(on: link) { self.tell(.counted, to: way) }
         case .split(let message):

@@ -1,0 +1,285 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+
+/// What is done with the jobs of a claim: ask which pushes are sent, keep to the app's rate, send, and settle. `next` and `start`
+/// return nil when the claim has ended.
+struct ClaimHandler: Sendable {
+    typealias Step = Flight.Step
+
+    private enum Stage {
+        case new
+        /// Asks whether the pushes at these places of the batch are sent.
+        case asking(Flight.Question, [Int32])
+        /// Waits for a turn at the app's rate, or for the start of the turn it was given.
+        case waiting(RateLimits.Turn?)
+        case releasing
+        case delivering
+        case settling(SettlementWriting)
+    }
+
+    private var claim: HeldClaim
+    private var stage = Stage.new
+    private var retries = StatementRetries()
+    /// When the event that is handled took place.
+    private var now: MonotonicInstant
+    private var news: [Flight.News] = []
+
+    init(_ claim: HeldClaim) {
+        self.claim = claim
+        now = claim.answeredAt
+    }
+
+    private var app: Int32 { claim.jobs.app }
+
+    /// The statement to repeat has timed out waiting for a lock.
+    var metLock: Bool { retries.metLock }
+
+    mutating func takeNews() -> [Flight.News] {
+        defer { news = [] }
+        return news
+    }
+
+    mutating func start(in state: inout WorkerState) -> Step? {
+        claim.jobs.hasUpdates ? ask(.order, &state) : paceDevices(&state)
+    }
+
+    mutating func next(after event: Flight.Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step? {
+        self.now = now
+        switch stage {
+        case .new: return start(in: &state)
+        case .asking(let question, let places): return answered(question, on: places, event, &state)
+        case .waiting(let turn): return waited(for: turn, event, &state)
+        case .releasing: return released(event, &state)
+        case .delivering:
+            guard case .delivered(let outcomes, let hasRest) = event else { return end(&state) }
+            return settle(outcomes, hasRest: hasRest, &state)
+        case .settling(let writing): return settled(writing, event, &state)
+        }
+    }
+
+    private mutating func enter(_ stage: Stage) {
+        self.stage = stage
+        retries = StatementRetries()
+    }
+
+    /// Repeats the step, after a wait if the worker is still connected.
+    private mutating func again(_ step: Step, after error: PostgresError, _ state: inout WorkerState) -> Step {
+        retries.wait(after: error, &state).map { .wait($0) } ?? step
+    }
+
+    private mutating func log(_ event: WorkerEvent) { news.append(.happened(event)) }
+
+    private mutating func end(_ state: inout WorkerState) -> Step? {
+        state.schedule.ended(claim)
+        return nil
+    }
+
+    // MARK: Which pushes are sent
+
+    /// Paces background pushes, if the app has a `max_per_device`.
+    private mutating func paceDevices(_ state: inout WorkerState) -> Step? {
+        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.settings.maxPerDevice else {
+            return keepToRate(&state)
+        }
+        return ask(.pace(most: most), &state)
+    }
+
+    private mutating func ask(_ question: Flight.Question, _ state: inout WorkerState) -> Step? {
+        let places = question.places(in: claim.jobs)
+        if places.isEmpty { return goOn(from: question, &state) }
+        guard state.phase == .working else { return release(&state) }
+        stage = .asking(question, places)
+        return .ask(question, claim.jobs, places)
+    }
+
+    private mutating func goOn(from question: Flight.Question, _ state: inout WorkerState) -> Step? {
+        switch question {
+        case .order: paceDevices(&state)
+        case .pace: keepToRate(&state)
+        }
+    }
+
+    /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent without an answer.
+    private mutating func answered(
+        _ question: Flight.Question,
+        on places: [Int32],
+        _ event: Flight.Event,
+        _ state: inout WorkerState
+    ) -> Step? {
+        switch event {
+        case .judged(let answer):
+            claim.jobs.keep(places, answer)
+            news.append(.superseded(pushes: question.superseded(in: answer, on: places.count), app: app))
+            state.schedule.shrank(&claim)
+            retries = StatementRetries()
+            guard claim.jobs.count > 0 else {
+                state.schedule.stoppedWaiting(app)
+                return end(&state)
+            }
+            return goOn(from: question, &state)
+        case .claimLost:
+            log(.stale(claim: claim.jobs.id))
+            state.schedule.stoppedWaiting(app)
+            return end(&state)
+        case .waited: return ask(question, &state)
+        case .failed(let error):
+            guard retries.mayRepeat(after: error) else {
+                if let event = state.cannotAsk(question, app, error, at: now) { log(event) }
+                return release(&state)
+            }
+            let step = ask(question, &state)
+            guard case .asking = stage, let step else { return step }
+            return again(step, after: error, &state)
+        default: return release(&state)
+        }
+    }
+
+    // MARK: Keeping to a rate
+
+    private mutating func keepToRate(_ state: inout WorkerState) -> Step? {
+        let needsTurn = state.apps.maxRate(of: app) != nil && !claim.jobs.batch.isEmpty
+        return needsTurn ? takeTurn(&state) : send(&state)
+    }
+
+    private mutating func takeTurn(_ state: inout WorkerState) -> Step? {
+        guard state.phase == .working else { return release(&state) }
+        stage = .waiting(nil)
+        return .takeTurn(pushes: claim.jobs.batch.count, by: try? state.apps[app]?.route.get())
+    }
+
+    private mutating func waited(
+        for turn: RateLimits.Turn?,
+        _ event: Flight.Event,
+        _ state: inout WorkerState
+    ) -> Step? {
+        switch event {
+        case .turnGiven(let wait?):
+            guard wait > .zero else { return send(&state) }
+            stage = .waiting(RateLimits.Turn(begins: now + wait))
+            return .wait(wait)
+        case .turnGiven(nil):
+            state.foundNoTurn(for: app, at: now)
+            return release(&state)
+        case .waited:
+            if let turn, !turn.isMissed(at: now) { return send(&state) }
+            return takeTurn(&state)
+        case .failed(let error):
+            let step = takeTurn(&state)
+            guard case .takeTurn? = step, let step else { return step }
+            return again(step, after: error, &state)
+        default: return release(&state)
+        }
+    }
+
+    // MARK: Sending
+
+    private mutating func send(_ state: inout WorkerState) -> Step? {
+        switch state.disposition(of: claim.jobs, claimedAs: claim.worker, at: now) {
+        case .release: return release(&state)
+        case .nothingToSend:
+            state.schedule.stoppedWaiting(app)
+            return settle(Outcomes(repeating: .delivered, count: 0), hasRest: false, &state)
+        case .send(let route, let mostAttempts):
+            state.schedule.stoppedWaiting(app)
+            claim.mostAttempts = mostAttempts
+            enter(.delivering)
+            return .deliver(claim.jobs, by: route)
+        }
+    }
+
+    private mutating func release(_ state: inout WorkerState) -> Step? {
+        state.schedule.stoppedWaiting(app)
+        enter(.releasing)
+        return .release(claim.jobs)
+    }
+
+    /// If PostgreSQL keeps rejecting the release, the row of the claim stays. It is released later as a stray, or taken
+    /// over once the worker has ended.
+    private mutating func released(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
+        switch event {
+        case .waited: return .release(claim.jobs)
+        case .failed(let error):
+            if retries.mayRepeat(after: error) { return again(.release(claim.jobs), after: error, &state) }
+        case .released: state.schedule.released(claim, at: now)
+        default: break
+        }
+        return end(&state)
+    }
+
+    // MARK: Settling
+
+    private mutating func settle(_ outcomes: Outcomes, hasRest: Bool, _ state: inout WorkerState) -> Step? {
+        if claim.isLost { return awaitRest(hasRest, &state) }
+        let settlement = state.settlement(of: claim, outcomes, at: now)
+        retries = StatementRetries()
+        return write(SettlementWriting(claim, settlement, outcomes, hasRest: hasRest), &state)
+    }
+
+    /// Makes the next try, or ends the settlement.
+    private mutating func write(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
+        guard let write = writing.write else { return conclude(writing, &state) }
+        stage = .settling(writing)
+        return .write(write)
+    }
+
+    private mutating func settled(
+        _ writing: SettlementWriting,
+        _ event: Flight.Event,
+        _ state: inout WorkerState
+    ) -> Step? {
+        var writing = writing
+        switch event {
+        case .written(let effect):
+            writing.answered(effect)
+            retries.resetBackOff()
+        case .waited: break
+        case .failed(let error):
+            switch writing.failed(error) {
+            case .triesNext: break
+            case .waitsForRest: return awaitRest(writing.hasRest, &state)
+            case .triesAgain(let stuck):
+                if let stuck, state.tallies.suppressed("ending a claim", at: now) != nil {
+                    let name = state.apps.name(of: app)
+                    log(.cannotEnd(app: name, message: stuck, error: error.description))
+                }
+                let step = write(writing, &state)
+                guard case .write? = step, let step else { return step }
+                return again(step, after: error, &state)
+            }
+        case .counted: return learn(writing, &state)
+        default: return awaitRest(writing.hasRest, &state)
+        }
+        return write(writing, &state)
+    }
+
+    private mutating func conclude(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
+        guard writing.isWritten else {
+            claim.progress = .lost
+            log(.stale(claim: claim.jobs.id))
+            return awaitRest(writing.hasRest, &state)
+        }
+        let settlement = writing.settlement
+        state.settled(&claim, settlement, writing.outcomes, at: now)
+        for job in writing.unrecorded {
+            let name = state.apps.name(of: app)
+            log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
+        }
+        news.append(.settled(settlement, app: app))
+        for event in state.news(of: settlement, from: claim.jobs, at: now) { log(event) }
+        guard state.tallies.isSuspect(app) else { return learn(writing, &state) }
+        stage = .settling(writing)
+        return .writeCounts
+    }
+
+    private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
+        if let event = state.learned(from: writing.settlement, of: claim.jobs, at: now) { log(event) }
+        return awaitRest(writing.hasRest, &state)
+    }
+
+    private mutating func awaitRest(_ hasRest: Bool, _ state: inout WorkerState) -> Step? {
+        guard hasRest else { return end(&state) }
+        enter(.delivering)
+        return .awaitRest
+    }
+}
