@@ -26,20 +26,22 @@ extension ClaimRows {
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
         let columns = try ClaimColumns(rows)
-        var seen = TokenSet()
-        for row in rows.indices where try !rows.isNull(row, columns.claim) {
+        var claimRow = 0
+        while claimRow < rows.count, try rows.isNull(claimRow, columns.claim) { claimRow += 1 }
+        if claimRow < rows.count {
             var claim = ClaimedJobs(
-                id: try rows.int64(row, columns.claim),
+                id: try rows.int64(claimRow, columns.claim),
                 app: plan.lane.app,
                 lane: plan.lane.number,
-                claimedAt: try rows.timestamp(row, columns.claimedAt),
+                claimedAt: try rows.timestamp(claimRow, columns.claimedAt),
                 installation: installation,
-                areQuarantined: try rows.bool(row, columns.quarantined)
+                areQuarantined: try rows.bool(claimRow, columns.quarantined)
             )
             claim.reserve(jobs: rows.count)
             jobs = consume claim
         }
-        for row in rows.indices where try rows.isNull(row, columns.claim) {
+        var seen = TokenSet()
+        for row in rows.indices where row != claimRow {
             let id = try rows.int64(row, columns.id)
             if let pushes = try rows.int64IfPresent(row, columns.unfitPushes) {
                 next = NextRow(id: id, pushes: Int(pushes))

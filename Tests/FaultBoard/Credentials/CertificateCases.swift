@@ -8,12 +8,16 @@ import Testing
 
 /// Certificates that change, expire, or are refused, while their app has pushes to send.
 @Suite struct CertificateCases {
-    @Test func `D18: a replaced certificate is used at once, and the old connection drains`() async throws {
+    @Test func `D18, L4: each time a certificate is replaced it is used at once, and the old connection drains`()
+        async throws
+    {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
-            _ = try await scene.fleet.started(["--connections", "1", "--max-in-flight", "200"], lease: Fleet.calm)
+            let flags = ["--connections", "1", "--max-in-flight", "200"]
+            let worker = try await scene.fleet.started(flags, lease: Fleet.calm)
+            var usages: [Usage] = []
             try await scene.underLoad {
                 try await scene.requests(500)
-                for round in 1...2 {
+                for round in 1...Board.sized(3, full: 60) {
                     let before = await scene.simulator.statistics().connections
                     let name = "round \(round)"
                     let issued = try scene.simulator.issueCertificate(topics: [Scene.topic], commonName: name)
@@ -26,10 +30,13 @@ import Testing
                         open = await scene.simulator.statistics().openConnections
                         return open == 1
                     }
-                    let sent = scene.record.requests
-                    try await scene.requests(sent + 200)
+                    try await scene.goesOn(200)
+                    usages.append(try #require(Usage(of: worker.processID), "the worker died"))
                 }
             }
+            // After the first round everything that is made once is there.
+            #expect(usages.last?.threads == usages.first?.threads)
+            #expect(try #require(usages.last).descriptors <= usages[0].descriptors + 1)
             try await scene.credential(is: "ok")
             #expect(try await scene.credential("topics") == "{\(Scene.topic)}")
             #expect(try await scene.credential("not_after > now() + interval '31 days'") == "true")
