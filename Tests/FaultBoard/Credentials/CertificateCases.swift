@@ -35,8 +35,9 @@ import Testing
                 }
             }
             // After the first round everything that is made once is there.
-            #expect(usages.last?.threads == usages.first?.threads)
-            #expect(try #require(usages.last).descriptors <= usages[0].descriptors + 1)
+            let last = try #require(usages.last)
+            // A thread that connects, or a connection that drains, may be under way just now.
+            #expect(last.threads <= usages[0].threads + 1 && last.descriptors <= usages[0].descriptors + 1)
             try await scene.credential(is: "ok")
             #expect(try await scene.credential("topics") == "{\(Scene.topic)}")
             #expect(try await scene.credential("not_after > now() + interval '31 days'") == "true")
