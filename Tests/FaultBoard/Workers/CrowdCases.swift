@@ -43,12 +43,12 @@ import Testing
     /// There is one version so far: only the processes are replaced.
     @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
         try await Scene.with { scene in
-            try await scene.fleet.started(3, lease: Fleet.calm)
+            try await scene.fleet.started(3, Fleet.patient, lease: Fleet.calm)
             try await scene.underLoad {
                 for _ in 0..<Board.sized(1, full: 5) {
                     for old in scene.fleet.running {
                         try await scene.goesOn(200)
-                        try await scene.fleet.started(lease: Fleet.calm)
+                        try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
                         old.terminate()
                         #expect(try await old.end() == .status(0))
                     }
