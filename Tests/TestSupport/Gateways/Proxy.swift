@@ -74,6 +74,11 @@ package actor Proxy {
         for link in links.values { try link.fallIntoBlackHole() }
     }
 
+    /// Drops all packets of the present connections for good, as a router that has forgotten them. New ones work.
+    package func forgetConnections() throws {
+        for link in links.values { try link.fallIntoBlackHole() }
+    }
+
     /// Ends the black hole. TCP sends again what was lost, on connections that are still open.
     package func closeBlackHole() {
         isBlackHole = false
