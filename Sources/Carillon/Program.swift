@@ -13,6 +13,7 @@ struct Program {
 
     static func main() async {
         openStandardStreams()
+        dumpNothing()
         signal(SIGPIPE, SIG_IGN)  // a reader that goes away ends a write, not the program
         let program = Program(environment: ProcessInfo.processInfo.environment)
         exit(await program.run(Array(CommandLine.arguments.dropFirst())).code)
@@ -88,6 +89,14 @@ struct Program {
         guard let sentence = streams.lazy.compactMap(\.fault.sentence).first else { return status }
         TextStream(descriptor: 2, environment: environment).complain(sentence)
         return status == .done ? .failed : status
+    }
+
+    /// A core dump would hold keys and passwords. The limit counts for systemd-coredump, too.
+    private static func dumpNothing() {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        limit.rlim_cur = 0
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
     }
 
     /// Opens standard streams that the caller has closed. Otherwise the next file or socket would get their number, and
