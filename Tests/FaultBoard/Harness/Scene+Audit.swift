@@ -24,6 +24,11 @@ extension Scene {
         try await drained(within: limit)
         let took = MonotonicInstant.now - begin
         for end in try await fleet.stop() { Issue.record("\(end)", sourceLocation: sourceLocation) }
+        for worker in fleet.all {
+            for secret in Secrecy.breaches(in: worker.said).prefix(5) {
+                Issue.record("I12: \(worker.name) said \(secret)", sourceLocation: sourceLocation)
+            }
+        }
         await vigil.end()
         let audit = Audit(
             ledger,

@@ -48,6 +48,8 @@ package final class BackgroundProgram {
     /// The output so far.
     package var said: String { String(decoding: heard, as: UTF8.self) }
 
+    package var processID: Int32 { child.processID }
+
     package func signal(_ number: CInt) { child.signal(number) }
 
     package func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
