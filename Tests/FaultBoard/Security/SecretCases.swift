@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The second line of a PEM: the first of its contents.
+    /// A line of the contents of a PEM that differs from key to key.
     private static func middle(_ pem: String) -> String {
         String(pem.split(separator: "\n").dropFirst(2).first ?? "no line")
     }
