@@ -243,11 +243,11 @@ struct WebFill {
                     ORDER BY s.id LIMIT \(min(8_000, rows / 100)))) RETURNING m.*
             )
             INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-            SELECT (SELECT min(w.id) FROM carillon.workers w) + id / 200 % 8, app_id, array_agg(carillon.job(id => id, lane => lane,
-                tokens => tokens, payload => payload, payloads => payloads, push_type => push_type, priority => priority,
+            SELECT (SELECT min(w.id) FROM carillon.workers w) + id / 200 % 8, app_id, array_agg(carillon.job(id => id,
+                lane => lane, tokens => tokens, payload => payload, payloads => payloads, push_type => push_type, priority => priority,
                 expires_at => expires_at, collapse_id => collapse_id, topic => topic, reference => reference,
-                on_unknown => on_unknown, attempt => attempt, lost_claims => lost_claims, origin => origin, broadcast_id => broadcast_id,
-                created_at => created_at, last_status => last_status, last_reason => last_reason))
+                on_unknown => on_unknown, attempt => attempt, lost_claims => lost_claims, origin => origin,
+                broadcast_id => broadcast_id, created_at => created_at, last_status => last_status, last_reason => last_reason))
             FROM picked GROUP BY app_id, id / 200;
             CREATE FUNCTION pg_temp.activity(since timestamptz, until timestamptz) RETURNS void LANGUAGE sql AS $$
                 INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, retried)

@@ -5853,8 +5853,8 @@ $$;
 -- functions/refusal.sql
 -- Errors for arguments.
 --
--- A function that users call raises its refusal itself: PostgreSQL then adds one line of context, which names that function.
--- Functions of workers and commands call refuse().
+-- enqueue() and other functions that applications call from SQL raise their refusals themselves: refuse() would add a second line
+-- to the context of the error.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -8683,7 +8683,7 @@ UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d74
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '5e64c13554ce64a868ac9be9048b94bd2b83207fad7d7626ce6c8ec8fb83ce7f' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '61c06a77937690ba789d01e0edb5a1bf839e2519fdaeb33853112dc985a7491c' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '076187b560b7deaeb6f83561941831585c7de7188f27e7bf54b1b01b7967ada5' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';

@@ -1,7 +1,7 @@
 -- Errors for arguments.
 --
--- A function that users call raises its refusal itself: PostgreSQL then adds one line of context, which names that function.
--- Functions of workers and commands call refuse().
+-- enqueue() and other functions that applications call from SQL raise their refusals themselves: refuse() would add a second line
+-- to the context of the error.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(

@@ -6,7 +6,7 @@ import CarillonWeb
 /// Lists Live Activities that have not expired, by token.
 struct ActivitiesView: PageView {
     struct Activity: Decodable, Sendable {
-        enum State: String, Decodable {
+        enum State: String, CaseIterable, Decodable {
             case registered, updated, ended
             case updateWaits = "update waits"
         }

@@ -4,7 +4,7 @@ import CarillonText
 
 /// Something that happened to a device token.
 struct TokenEvent: Record {
-    enum Kind: String, Decodable {
+    enum Kind: String, CaseIterable, Decodable {
         case registered, failed
         case deadSince = "dead since"
         case reportedDead = "reported dead"

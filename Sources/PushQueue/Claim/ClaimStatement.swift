@@ -53,7 +53,8 @@ package enum ClaimStatement {
     /// claim for each worker. Other jobs behind them may be claimed meanwhile. The kind of the first row decides which are
     /// claimed.
     private static let seen = """
-        SELECT s.ctid AS tid, s.id, CASE WHEN s.lost_claims >= carillon.quarantine_from() THEN s.lost_claims ELSE 0 END AS quarantine,
+        SELECT s.ctid AS tid, s.id,
+            CASE WHEN s.lost_claims >= carillon.quarantine_from() THEN s.lost_claims ELSE 0 END AS quarantine,
             \(pushes) AS pushes
         FROM carillon.messages s
         WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3

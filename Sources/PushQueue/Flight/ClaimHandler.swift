@@ -2,8 +2,8 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// What is done with the jobs of a claim: ask which pushes are sent, keep to the app's rate, send, and settle. `next` and `start`
-/// return nil when the claim has ended.
+/// What is done with the jobs of a claim: ask which pushes are sent, keep to the app's rate, send, and settle. `next` returns nil
+/// when the claim has ended.
 struct ClaimHandler: Sendable {
     typealias Step = Flight.Step
 
@@ -40,14 +40,10 @@ struct ClaimHandler: Sendable {
         return news
     }
 
-    mutating func start(in state: inout WorkerState) -> Step? {
-        claim.jobs.hasUpdates ? ask(.order, &state) : paceDevices(&state)
-    }
-
     mutating func next(after event: Flight.Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step? {
         self.now = now
         switch stage {
-        case .new: return start(in: &state)
+        case .new: return claim.jobs.hasUpdates ? ask(.order, &state) : paceDevices(&state)
         case .asking(let question, let places): return answered(question, on: places, event, &state)
         case .waiting(let turn): return waited(for: turn, event, &state)
         case .releasing: return released(event, &state)

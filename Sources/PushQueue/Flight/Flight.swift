@@ -71,7 +71,7 @@ struct Flight: Sendable {
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         stage = .handling
         claim = ClaimHandler(HeldClaim(jobs, claimedAs: worker, answeredAt: now))
-        return claim?.start(in: &state) ?? splitLarge()
+        return claim?.next(after: event, in: &state, at: now) ?? splitLarge()
     }
 
     private mutating func splitLarge() -> Step {

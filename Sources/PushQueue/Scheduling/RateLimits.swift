@@ -1,7 +1,8 @@
 import CarillonIO
 
-/// How apps with a `max_rate` are claimed: in small turns, which `carillon.take_rate_turn` spaces out for the fleet. Two claims of an
-/// app may wait in a worker, so that one is claimed while the other waits; more would keep turns from other workers.
+/// How apps with a `max_rate` are claimed: in small turns, which `carillon.take_rate_turn` spaces out for the fleet. Two
+/// claims of an app may wait in a worker, so that one is claimed while the other waits; more would keep turns from other
+/// workers.
 struct RateLimits: Sendable {
     /// When the pushes of one claim may go out.
     struct Turn: Sendable {

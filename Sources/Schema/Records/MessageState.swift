@@ -1,5 +1,5 @@
 /// The state of a message, or of one of its pushes.
-package enum MessageState: String, Decodable, Sendable {
+package enum MessageState: String, CaseIterable, Decodable, Sendable {
     case scheduled, ready
     case inFlight = "in flight"
     case retrying, sent

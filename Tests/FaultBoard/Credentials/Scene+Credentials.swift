@@ -52,6 +52,16 @@ extension Scene {
         )
     }
 
+    /// Replaces the app's certificate, and waits until a connection was made with the new one.
+    func replaceCertificate(name: String, within limit: Duration = .seconds(10)) async throws {
+        let before = await simulator.statistics().connections
+        let issued = try simulator.issueCertificate(topics: [Self.topic], commonName: name)
+        try await write(issued.certificate, issued.privateKey)
+        try await eventually("a connection was made with \(name)", within: limit) {
+            await simulator.statistics().connections > before
+        }
+    }
+
     /// Waits until the app's credential has that status.
     func credential(is status: String, within limit: Duration = .seconds(60)) async throws {
         try await eventually("the credential is \(status)", within: limit) {

@@ -1,7 +1,7 @@
 /// What must not be in a log (I12).
 enum Secrecy {
-    /// A device token, a line of a certificate or a key in PEM, and each part of a provider token have so many characters of Base64,
-    /// and nothing else in a log has.
+    /// A device token, a line of a certificate or a key in PEM, and each part of a provider token have so many characters
+    /// of Base64, and nothing else in a log has.
     private static let length = 64
 
     /// The secrets in the log lines, as far as their form tells them, and the payloads of `Scene.enqueue`.

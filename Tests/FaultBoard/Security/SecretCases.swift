@@ -25,7 +25,7 @@ import Testing
                 $0.providerKeys = [try ProviderKey(pem: key.pem, keyID: Scene.keyID, teamID: Scene.teamID)]
             }
         ) { scene in
-            var secrets = [try await scene.credential("private_key"), key.pem, TestKeys.encrypted].map(Self.middle)
+            var secrets = try [try await scene.credential("private_key"), key.pem, TestKeys.encrypted].map(Self.middle)
             secrets += [UnreadableCredential.secret, #"alert":"Board"#, #"alert\":\"Board"#]
             let worker = try await scene.fleet.started(["--log-level", "debug"])
             // Sent with a certificate; then with a signing key, while the database fails; and then not at all.
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A line of the contents of a PEM that differs from key to key.
-    private static func middle(_ pem: String) -> String {
-        String(pem.split(separator: "\n").dropFirst(2).first ?? "no line")
+    private static func middle(_ pem: String) throws -> String {
+        String(try #require(pem.split(separator: "\n").dropFirst(2).first))
     }
 }

@@ -75,13 +75,7 @@ import Testing
             try await scene.underLoad(depth: 500) {
                 for round in 1...Board.sized(10, full: 20) {
                     let due = MonotonicInstant.now + Board.sized(.zero, full: .seconds(5))
-                    let before = await scene.simulator.statistics().connections
-                    let name = "round \(round)"
-                    let issued = try scene.simulator.issueCertificate(topics: [Scene.topic], commonName: name)
-                    try await scene.write(issued.certificate, issued.privateKey)
-                    try await scene.eventually("a connection with it was made", within: .seconds(10)) {
-                        await scene.simulator.statistics().connections > before
-                    }
+                    try await scene.replaceCertificate(name: "round \(round)")
                     try await scene.goesOn(within: .seconds(20))
                     try await scene.eventually("the next certificate is due") { .now >= due }
                     curve.append(try #require(Usage(of: worker.processID)))

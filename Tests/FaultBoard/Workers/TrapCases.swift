@@ -13,7 +13,8 @@ import Testing
             let most = 300
             let flags = ["--max-in-flight", "\(most)"]
             for _ in 1...Board.sized(1, full: 5) {
-                // Swift's handler prints where it was, and expects the instruction to trap again; nothing does after a signal from outside.
+                // Swift's handler prints where it was, and expects the instruction to trap again; nothing does after a
+                // signal from outside.
                 let victim = try scene.fleet.start(flags, shell: "export SWIFT_BACKTRACE=enable=no")
                 try await victim.started()
                 scene.record.at(150, .received) { victim.signal(number) }
