@@ -16,7 +16,7 @@ extension APNs {
         /// The push type.
         public var pushType: PushType
 
-        /// How urgently it is delivered; nil: the push type's default.
+        /// How urgently it is delivered. If nil, the push type's default is used.
         public var priority: Priority?
 
         /// When Apple stops trying, in seconds since 1970; 0 to try once; nil for Apple's default.
@@ -51,7 +51,7 @@ extension APNs {
         ///   - userData: More of the app's own part: a value that encodes to an object, whose members stand beside `aps`.
         ///     Dates are written in seconds since 1970; for other rules, pass `JSON(encoding:with:)`.
         ///   - pushType: The push type.
-        ///   - priority: How urgently it is delivered; nil: the push type's default.
+        ///   - priority: How urgently it is delivered. If nil, the push type's default is used.
         ///   - expiry: When Apple stops trying.
         ///   - collapseID: The group of which a device shows only the last push: 64 bytes at most.
         ///   - topic: The topic, which is completed with the suffix of the push type; nil for the credential's.

@@ -6,7 +6,7 @@ package struct WaitingLine<Waiter> {
 
     package init(places: Int) { self.places = places }
 
-    /// True: the waiter has access. Otherwise a later `leave` returns it.
+    /// Returns whether the waiter has access. If not, a later `leave` returns it.
     package mutating func join(_ waiter: Waiter) -> Bool {
         guard taken == places else {
             taken += 1

@@ -27,7 +27,7 @@ struct AppDirectory: Sendable {
     private var apps: [Int32: AppRoute] = [:]
     private var certificates: [Int32: Certificate] = [:]
 
-    /// Nil: the database has no such app, or its row was not read.
+    /// Nil if the database has no such app, or its row was not read.
     subscript(id: Int32) -> AppRoute? { apps[id] }
 
     /// The name of the app, or its id.

@@ -14,7 +14,7 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     }
 
     package var name: String
-    /// The bundle identifier, as a rule; nil: the topic of the certificate.
+    /// Usually the bundle identifier. If nil, the topic of the certificate is used.
     package var topic: String?
     package var credential: String?
     package var environment = Environment.production

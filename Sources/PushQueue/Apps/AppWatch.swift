@@ -36,7 +36,7 @@ final class AppWatch {
         }
     }
 
-    /// True: something has changed.
+    /// Returns whether something has changed.
     private func readNews(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
             [

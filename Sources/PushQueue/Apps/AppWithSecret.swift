@@ -6,7 +6,7 @@ struct AppWithSecret: Decodable, Sendable {
     let app: App
     /// Differs between any two states of the credential's row.
     var version: Int64?
-    /// Nil: it was read before.
+    /// Nil if it was read before.
     var secret: CredentialText?
     /// When the credential's text was written.
     var credentialSince: Int64?

@@ -6,9 +6,9 @@ package import CarillonSchema
 package struct ChannelSync: Sendable {
     /// A channel, as the table and Apple's list have it.
     package struct Entry: Decodable, Sendable, Equatable {
-        /// Nil: Apple has not created it yet.
+        /// Nil if Apple has not created it yet.
         package let channelID: String?
-        /// Nil: the table does not have it.
+        /// Nil if the table does not have it.
         package let reference: String?
         package let state: ChannelState
         /// A worker of this database has made it.

@@ -14,7 +14,7 @@ struct ChannelTask: Decodable, Sendable {
 
     var channel: ChannelID? { channelID.map { ChannelID($0) } }
 
-    /// What Apple is asked for; nil: nothing, because a channel that has no id is gone without Apple.
+    /// What Apple is asked for. Nil means nothing: a channel without an id is gone without Apple.
     var action: ChannelRequest.Action? {
         guard isRemoval else { return .create(policy) }
         return channel.map { .remove($0) }

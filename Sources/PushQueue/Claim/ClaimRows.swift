@@ -9,7 +9,7 @@ package struct ClaimRows: Sendable {
         package let pushes: Int
     }
 
-    /// Nil: no row fitted.
+    /// Nil if no row fitted.
     package internal(set) var jobs: ClaimedJobs?
     package internal(set) var rows = 0
     /// The lowest id among them.
@@ -18,7 +18,7 @@ package struct ClaimRows: Sendable {
 }
 
 extension ClaimRows {
-    /// - Parameter app: nil: the database has no such app.
+    /// - Parameter app: Nil if the database has no such app.
     package init(
         _ rows: borrowing Rows,
         _ plan: ClaimPlan,

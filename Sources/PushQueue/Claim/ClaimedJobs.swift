@@ -188,13 +188,13 @@ package struct ClaimedJobs: Sendable {
     /// A push of the job that was begun last may have arrived before: each gets its identity as collapse id.
     mutating func collapse() { current.collapses = true }
 
-    /// Adds the payload for all tokens of the job that was begun last. Nil: it has none.
+    /// Adds the payload for all tokens of the job that was begun last, or nil if it has none.
     mutating func add(payload: RawSpan?) {
         current.content = content(payload)
         if case .refused(let reason) = current.content { current.refusal = current.refusal ?? reason }
     }
 
-    /// Adds the payload for the next token of the job that was begun last. Nil: that token has none.
+    /// Adds the payload for the next token of the job that was begun last, or nil if that token has none.
     mutating func add(nextPayload payload: RawSpan?) { contents.append(content(payload)) }
 
     /// The job that was begun last has not one payload for each token.

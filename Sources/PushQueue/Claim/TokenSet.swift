@@ -24,7 +24,7 @@ struct TokenSet: Sendable {
         }
     }
 
-    /// True: the push is new.
+    /// Returns whether the push is new.
     mutating func insert(_ id: PushID) -> Bool {
         let mask = slots.count - 1
         var place = Int(truncatingIfNeeded: id.low) & mask

@@ -8,10 +8,10 @@ struct CredentialNotes: Sendable {
         /// The facts of a credential that was written.
         case finding(Finding)
         /// - Parameters:
-        ///   - status: nil: unchanged.
+        ///   - status: The new status, or nil if it is unchanged.
         ///   - stopsMinting: No worker mints a provider token for a while.
         case status(of: Int32, CredentialStatus?, error: String?, stopsMinting: Bool = false)
-        /// Nil: the app can send again.
+        /// Nil if the app can send again.
         case hold(app: Int32, (hold: Hold, wait: Duration)?)
 
         fileprivate var key: Key {

@@ -7,7 +7,7 @@ struct ExpiryWatch: Sendable {
     private var due: MonotonicInstant?
     private var warned: [Int32: Int64] = [:]
 
-    /// True: look now. The next look is due in an hour.
+    /// Returns whether to look now. The next look is then due in an hour.
     mutating func isDue(at now: MonotonicInstant) -> Bool {
         if let due, now < due { return false }
         self.due = now + Self.interval

@@ -39,7 +39,7 @@ extension WorkerEvent {
             .with(["app": app, "status": cause.status, "reason": cause.reason, "pushes": pushes])
     }
 
-    /// - Parameter topic: That of one of the pushes; nil: the credential decides.
+    /// - Parameter topic: The topic of one of the pushes, or nil if the credential decides it.
     static func topicRefused(app: String, topic: String?, _ item: TopicRefusalEvents.Item) -> Self {
         let reason = item.refusal.reason.name ?? ""
         let ending = item.sent == 0 ? ", and none was sent meanwhile." : "."

@@ -34,7 +34,7 @@ extension Flight {
         case judged([Int64?])
         /// Another worker has taken the claim over.
         case claimLost
-        /// The wait until the turn begins; nil: there is no turn soon.
+        /// The wait until the turn begins, or nil if there is no turn soon.
         case turnGiven(Duration?)
         case waited
         case released
@@ -42,14 +42,14 @@ extension Flight {
         case delivered(Outcomes, hasRest: Bool)
         case written(SettlementWrite.Effect)
         case counted
-        /// Nil: the row could not be split.
+        /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)
         /// The statement failed.
         case failed(PostgresError)
         /// The worker is stopping, so the step was not done.
         case abandoned
 
-        /// - Parameter answer: The answer to a question; nil: the claim is lost.
+        /// - Parameter answer: The answer to a question, or nil if the claim is lost.
         init(_ answer: [Int64?]?) { self = answer.map { .judged($0) } ?? .claimLost }
     }
 

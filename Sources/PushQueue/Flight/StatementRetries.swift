@@ -11,13 +11,13 @@ struct StatementRetries: Sendable {
     private var backOff = BackOff.statements
     private var rejections = 0
 
-    /// False: PostgreSQL has rejected the statement for its content in each try.
+    /// Returns false if PostgreSQL has rejected the statement for its content in each try.
     mutating func mayRepeat(after error: PostgresError) -> Bool {
         if !error.isTransient { rejections += 1 }
         return rejections < Self.tries
     }
 
-    /// The wait until the next try; nil: try at once, since the worker is no longer connected.
+    /// The wait until the next try. Nil means at once: the worker is no longer connected.
     mutating func wait(after error: PostgresError, _ state: inout WorkerState) -> Duration? {
         metLock = error.metLock
         return state.retryWait(&backOff)

@@ -15,7 +15,7 @@ struct AppHolds: Sendable {
 
     var all: [(app: Int32, hold: Hold)] { holds.map { ($0.key, $0.value.hold) } }
 
-    /// When the app may be tried; nil: now.
+    /// When the app may be tried, or nil if it may be tried now.
     func endTime(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let entry = holds[app], now < entry.until else { return nil }
         return entry.until
@@ -24,7 +24,7 @@ struct AppHolds: Sendable {
     /// The app is held, or on probation: its next claim shows whether it can send.
     func isHeld(_ app: Int32) -> Bool { holds[app] != nil }
 
-    /// - Returns: How long the app is held; nil: it was held already.
+    /// - Returns: How long the app is held, or nil if it was held already.
     mutating func hold(
         _ app: Int32,
         for hold: Hold,
@@ -46,6 +46,6 @@ struct AppHolds: Sendable {
         holds[app]?.backOff.lengthen()
     }
 
-    /// The app can send. True: it was held.
+    /// The app can send. Returns whether it was held.
     mutating func end(_ app: Int32) -> Bool { holds.removeValue(forKey: app) != nil }
 }

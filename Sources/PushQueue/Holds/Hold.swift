@@ -44,7 +44,7 @@ package struct Hold: Error, Equatable, Sendable {
         }
     }
 
-    /// Nil: the outcomes show none. A refusal of the credential counts only if no push of the batch was delivered.
+    /// Returns nil if the outcomes show none. A refusal of the credential counts only if no push of the batch was delivered.
     init?(_ outcomes: Outcomes, credentialWorks: Bool) {
         if let failure = outcomes.connectFailure {
             self.init(failure)

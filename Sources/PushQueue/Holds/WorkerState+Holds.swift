@@ -24,7 +24,7 @@ extension WorkerState {
     }
 
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
-    /// - Returns: nil: it is held already.
+    /// - Returns: Nil if it is held already.
     mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
         guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
         tallies.add(.hold(app: id, (hold, wait)))

@@ -7,7 +7,7 @@ struct Lease: Sendable {
     static let margin = Duration.milliseconds(500)
 
     let duration: Duration
-    /// Nil: it is over.
+    /// Nil if it is over.
     private(set) var end: MonotonicInstant?
 
     init(duration: Duration) { self.duration = duration }

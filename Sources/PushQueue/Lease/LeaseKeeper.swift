@@ -91,7 +91,7 @@ final class LeaseKeeper {
         try await lifeline.execute(WorkerStatements.noteTraffic, parameters)
     }
 
-    /// True: the worker's row is gone, and it has no claims.
+    /// Returns whether the worker's row is gone, and it has no claims.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await releaseStrays(on: connection)
         let worker = Parameters(context.state.lease.id)
@@ -154,7 +154,7 @@ final class LeaseKeeper {
         if let dead, !isGone { context.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
     }
 
-    /// - Parameter dead: nil: only claims of workers without a row.
+    /// - Parameter dead: A dead worker, or nil for claims of workers without a row only.
     /// - Returns: Whether the claims of the dead worker were taken over.
     @discardableResult
     func takeOver(
@@ -204,7 +204,7 @@ final class LeaseKeeper {
         }
     }
 
-    /// True: some are past the grace period.
+    /// Returns whether some are past the grace period.
     func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let strays = try await strays(on: connection)
         context.event { $0.lease.foundStrays(strays, at: .now) }

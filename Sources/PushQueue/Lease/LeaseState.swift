@@ -17,7 +17,7 @@ struct LeaseState: Sendable {
 
     // MARK: This worker
 
-    /// Nil: it is over.
+    /// Nil if it is over.
     var end: MonotonicInstant? { lease.end }
 
     func holds(at now: MonotonicInstant) -> Bool { lease.holds(at: now) }

@@ -7,7 +7,7 @@ package struct FeedbackLists: Sendable {
     /// How reading the list of an app ended.
     package struct Summary: Equatable, Sendable {
         package let app: String
-        /// Nil: it is unknown.
+        /// Nil if it is unknown.
         package let gateway: String?
         /// How many dead tokens the list had. All are in the table.
         package let tokens: Int
@@ -27,7 +27,7 @@ package struct FeedbackLists: Sendable {
         """
     )
 
-    /// - Parameter app: nil: of all apps.
+    /// - Parameter app: An app, or nil for all apps.
     package init(of app: String?, on connection: PostgresConnection) async throws(PostgresError) {
         waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
     }

@@ -18,7 +18,7 @@ struct FeedbackOrigin: Sendable {
         """
     )
 
-    /// - Parameter app: nil: the lists of all apps.
+    /// - Parameter app: The app whose lists are read, or nil for all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
         let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         if ids.isEmpty { return [] }

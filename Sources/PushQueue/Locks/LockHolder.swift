@@ -5,13 +5,13 @@ import CarillonText
 package struct LockHolder: Equatable, Sendable {
     /// As in "process 4242 (psql, user bob, idle in transaction)" or "the prepared transaction 'a'".
     package let who: String
-    /// Nil: a prepared transaction.
+    /// Nil for a prepared transaction.
     package let pid: Int32?
     /// Tables of schema carillon.
     package let relations: String
     /// It has locked tables against all writers. Otherwise it may have locked rows.
     package let locksTables: Bool
-    /// The age of its transaction; nil: this user may not see it.
+    /// The age of its transaction, or nil if this user may not see it.
     package let seconds: Double?
     /// How many sessions have waited for it longer than three seconds.
     package let waiting: Int64

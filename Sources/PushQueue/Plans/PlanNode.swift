@@ -20,7 +20,7 @@ struct PlanNode: Decodable {
         case children = "Plans"
     }
 
-    /// What is wrong with the way rows of these tables are read; nil: all come from an index, in its order.
+    /// What is wrong with the way rows of these tables are read, or nil if all come from an index, in its order.
     func fault(reading tables: Set<String>) -> String? {
         if let relation, tables.contains(relation) {
             switch kind {

@@ -14,10 +14,10 @@ package struct FeedbackPass: Sendable {
     /// Where the next batch begins.
     private(set) var next: String?
 
-    /// - Parameter app: nil: of all apps.
+    /// - Parameter app: An app, or nil for all apps.
     package init(of app: String? = nil) { self.app = app }
 
-    /// Returns the wait before the next batch; nil: there is none.
+    /// Returns the wait before the next batch, or nil if there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
         tally.add(batch)
         next = batch.next

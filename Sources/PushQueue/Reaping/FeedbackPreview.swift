@@ -4,7 +4,7 @@ package import CarillonPostgres
 package struct FeedbackPreview: Sendable {
     package let app: String
     package let relation: String
-    /// Nil: they could not be counted.
+    /// Nil if they could not be counted.
     package let tokens: Int64?
     /// Why they could not be counted.
     package let fault: String?
@@ -14,7 +14,7 @@ package struct FeedbackPreview: Sendable {
         "SELECT r.of_app, r.relation, r.tokens, r.fault FROM carillon.reapable($1) AS r"
     )
 
-    /// - Parameter app: nil: of all apps.
+    /// - Parameter app: An app, or nil for all apps.
     package static func read(of app: String?, on connection: PostgresConnection) async throws
         -> [Self]
     {

@@ -121,7 +121,7 @@ package struct AppStore: Sendable {
         try await connection.execute(Self.add, try await parameters(of: app))
     }
 
-    /// In a transaction: nobody else changes the app before its end. Nil: there is no such app.
+    /// In a transaction, nobody else changes the app before its end. Returns nil if there is no such app.
     func locked(_ name: String) async throws -> AppSettings? {
         let apps: [App] = try await connection.values(of: Self.lock, Parameters(name))
         return apps.first?.settings

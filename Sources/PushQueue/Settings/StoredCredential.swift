@@ -15,7 +15,7 @@ package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
     /// Microseconds since 1970; signing keys do not expire.
     package internal(set) var notAfter: Int64?
     package internal(set) var topics: [String]
-    /// Nil: no program has read it yet.
+    /// Nil if no program has read it yet.
     package internal(set) var status: CredentialStatus?
     package internal(set) var lastError: String?
     /// Microseconds since 1970.

@@ -12,10 +12,10 @@ struct FailedPush: Settlement.Item, Equatable, Sendable {
     /// The place of its job in the claim.
     let job: Int32
     let token: Token
-    /// Nil: not sent, or not answered.
+    /// Nil if it was not sent, or not answered.
     let status: Int16?
     let reason: String
-    /// When the token died, in microseconds since 1970; nil: it is not dead.
+    /// When the token died, in microseconds since 1970, or nil if it is not dead.
     let unregisteredAt: Int64?
     /// Its `apns-unique-id`, if that is kept.
     var uniqueID: PushID?

@@ -2,7 +2,7 @@ import ApplePush
 
 /// Why a push is tried again.
 package struct RetryCause: Hashable, Sendable {
-    /// Nil: no answer came.
+    /// Nil if no answer came.
     package let status: Int16?
     /// Apple's, or a `LocalReason`.
     package let reason: String

@@ -37,9 +37,9 @@ extension Settlement {
         /// These are all pushes of the job, which goes back unchanged.
         var isWhole = false
         let attempt: Int16
-        /// Milliseconds; nil: at once.
+        /// Milliseconds, or nil if they go back at once.
         let delay: Int32?
-        /// The cause of most of them; nil: no answer came.
+        /// The cause of most of them, or nil if no answer came.
         let cause: RetryCause?
     }
 

@@ -165,7 +165,7 @@ package struct Settlement: Sendable {
         if sorted.unknown > 0, job.mayRepeat { unanswered.append(counts.job) }
     }
 
-    /// The retry of pushes that have used up an attempt; nil: there are none, or they expire before it.
+    /// The retry of pushes that have used up an attempt, or nil if there are none or they expire before it.
     private mutating func retry(
         _ retried: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,
@@ -190,7 +190,7 @@ package struct Settlement: Sendable {
         )
     }
 
-    /// The way back of pushes that keep their attempt; nil: there are none.
+    /// The way back of pushes that keep their attempt, or nil if there are none.
     private func giveBack(
         _ returned: SortedPushes.GoingBack,
         of job: ClaimedJobs.Job,

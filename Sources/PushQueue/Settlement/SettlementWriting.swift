@@ -76,7 +76,7 @@ struct SettlementWriting: Sendable {
         }
     }
 
-    /// Nil: nothing is left to write.
+    /// Nil if nothing is left to write.
     var write: SettlementWrite? {
         let content: SettlementWrite.Content
         switch next {
@@ -132,7 +132,7 @@ struct SettlementWriting: Sendable {
     /// The try failed for a reason that will pass, or its answer was lost.
     mutating func failed(mayBeWritten: Bool) { self.mayBeWritten = self.mayBeWritten || mayBeWritten }
 
-    /// PostgreSQL rejected the content. True: another try is to be made at once.
+    /// PostgreSQL rejected the content. Returns whether another try is to be made at once.
     mutating func refusedByDatabase() -> Bool {
         var (pieces, refusals) = ([settlement.settled[...]], 0)
         if case .cut(let cut, let times) = stage { (pieces, refusals) = (cut, times) }

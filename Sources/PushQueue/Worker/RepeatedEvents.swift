@@ -15,7 +15,7 @@ package struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
 
     package init(interval: Duration) { self.interval = interval }
 
-    /// Returns the number of times to log; nil: it was logged less than an interval ago.
+    /// Returns the number of times to log, or nil if it was logged less than an interval ago.
     package mutating func add(_ times: Int = 1, of key: Key, at now: MonotonicInstant) -> Int? {
         if var entry = entries[key] {
             entry.suppressed += times

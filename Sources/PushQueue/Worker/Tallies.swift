@@ -54,13 +54,13 @@ struct Tallies: Sendable {
 
     // MARK: Events
 
-    /// How many errors of that kind were suppressed before this one; nil: this one is suppressed too.
+    /// How many errors of that kind were suppressed before this one, or nil if this one is suppressed too.
     mutating func suppressed(_ error: String, at now: MonotonicInstant) -> Int? {
         errors.add(of: error, at: now).map { $0 - 1 }
     }
 
     /// The events of a settlement: pushes that are tried again, and topics that are refused.
-    /// - Parameter name: The name of the app; nil: it has no row.
+    /// - Parameter name: The name of the app, or nil if it has no row.
     mutating func news(
         of settlement: Settlement,
         from jobs: ClaimedJobs,

@@ -195,7 +195,7 @@ package actor Worker {
         )
     }
 
-    /// True: the worker's row is gone, and it has no claims.
+    /// Returns whether the worker's row is gone, and it has no claims.
     private func signOff() async -> Bool {
         guard context.state.phase != .over, let connection = database.current else { return false }
         do throws(PostgresError) {

@@ -35,7 +35,7 @@ final class WorkerContext {
     /// Whether a long task may go on.
     var goesOn: Bool { state.phase == .working && !Task.isCancelled }
 
-    /// False: the task was cancelled, or the loop has stopped.
+    /// Returns false if the task was cancelled, or the loop has stopped.
     @discardableResult
     func sleep(for wait: Duration) async -> Bool {
         do {

@@ -9,7 +9,7 @@ struct SchemaState: Sendable {
         let appliedAt: Int64
     }
 
-    /// Nil: there is no schema.
+    /// Nil if there is no schema.
     let records: [Record]?
     let known: [Migration]
     /// By version.

@@ -31,7 +31,7 @@ package struct ChannelRecord: Record {
         case error = "last_error"
     }
 
-    /// - Parameter key: A reference or an id; nil: all channels.
+    /// - Parameter key: A reference or an id, or nil for all channels.
     package static func all(
         _ key: String? = nil,
         of app: String?,

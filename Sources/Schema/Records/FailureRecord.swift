@@ -10,7 +10,7 @@ package struct FailureRecord: Record {
         """
 
     package let failedAt: Moment
-    /// Nil: it is gone.
+    /// Nil if it is gone.
     package let app: String?
     package let messageID: Int64
     package let reference: String?

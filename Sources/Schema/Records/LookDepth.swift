@@ -19,7 +19,7 @@ package enum LookDepth {
         "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps)) a"
     )
 
-    /// - Parameter app: Nil: of each app.
+    /// - Parameter app: The app to look at, or nil for each app.
     package static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
         guard app == nil else { return most }
         let apps = try await database.query(count, Parameters()) { rows in try rows.int64(0, "apps") }

@@ -20,7 +20,7 @@ package struct Attribute: Sendable {
     struct Value { let text: String? }
 
     let name: String
-    /// Nil: the attribute is left out.
+    /// If nil, the attribute is left out.
     let value: Value?
 
     private init(_ name: String, _ value: Value?) {
