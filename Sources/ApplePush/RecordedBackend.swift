@@ -3,14 +3,14 @@ import CarillonIO
 /// Returns given answers and records what is sent, for tests of programs that send pushes.
 ///
 /// ```swift
-/// let backend = RecordedBackend { token in token == gone ? .rejected(410, "Unregistered") : .delivered }
+/// let backend = RecordedBackend { token in token == gone ? .rejected(410, "Unregistered") : .accepted }
 /// let session = Session(backend: backend)
 /// ```
 public struct RecordedBackend: Backend {
     /// What APNs would do with a push.
     public enum Answer: Sendable {
         /// APNs accepts the push.
-        case delivered
+        case accepted
         /// APNs rejects the push, with a status, a reason and, for 410, a timestamp in milliseconds since 1970.
         case rejected(Int, String, timestamp: Int64? = nil, retryAfter: Int? = nil)
         /// The connection ends before the push is processed.
@@ -63,7 +63,7 @@ public struct RecordedBackend: Backend {
     /// A backend that answers each push according to its token.
     public init(
         feedback: [Feedback] = [],
-        answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .delivered }
+        answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .accepted }
     ) {
         self.init(Tape(feedback), answer)
     }
@@ -105,7 +105,7 @@ public struct RecordedBackend: Backend {
 
     private func send(_ position: Int, of batch: PushBatch, to gateway: Gateway, noting outcomes: inout Outcomes) {
         switch answer(batch.token(of: position)) {
-        case .delivered: outcomes[position] = .delivered
+        case .accepted: outcomes[position] = .accepted
         case .rejected(let status, let reason, let timestamp, let retryAfter):
             outcomes[position] = Outcome(
                 .rejected,

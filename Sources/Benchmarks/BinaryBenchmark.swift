@@ -37,7 +37,7 @@ struct BinaryBenchmark {
             let start = MonotonicInstant.now
             let outcomes = await sender.deliver(batch, to: gateway, with: credential)
             if let failure = outcomes.connectFailure { throw failure }
-            if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
+            if let bad = outcomes.first(where: { $0.verdict != .accepted }) {
                 throw BenchmarkError("A push ended as \(bad).")
             }
             return Double(pushes) / start.age

@@ -45,7 +45,7 @@ struct Scene {
     func send(_ batch: consuming PushBatch, by sender: HTTP2Backend) async throws -> Int {
         let delivered = await sender.deliver(batch, to: gateway, with: team.credential, terms: DeliveryTerms())
         if let failure = delivered.outcomes.connectFailure { throw failure }
-        if let bad = delivered.outcomes.first(where: { $0.verdict != .delivered }) {
+        if let bad = delivered.outcomes.first(where: { $0.verdict != .accepted }) {
             throw BenchmarkError("A push ended as \(bad).")
         }
         return delivered.capacity ?? 0

@@ -44,8 +44,8 @@ struct WebDatabase: StatementRunner {
         try await service.query(statement, parameters, Self.reading, decode)
     }
 
-    /// Runs a statement that changes something.
-    func change<R: Sendable>(
+    /// Runs a statement with the rights of an operator: one that changes something, or previews a change.
+    func asOperator<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R

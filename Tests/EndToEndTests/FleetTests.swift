@@ -183,7 +183,7 @@ import Testing
             // The tokens' last digits follow the messages: those of one app get through, the other's do not.
             let backend = RecordedBackend { token in
                 "02468ace".contains(token.suffix(1))
-                    ? .delivered : .unreachable(PushError(.unreachable, "Nobody answers at localhost:1."))
+                    ? .accepted : .unreachable(PushError(.unreachable, "Nobody answers at localhost:1."))
             }
             let report = try await queue.drain(backend)
             #expect(report.counters.total.failed == 0)

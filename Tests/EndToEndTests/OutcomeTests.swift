@@ -23,7 +23,7 @@ import Testing
             let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 200) n)"
             try await insert(queue, tokens: "{aa}", [("reference", long)])
             try await insert(queue, tokens: "{bb}")
-            let report = try await queue.drain(RecordedBackend { _ in .delivered })
+            let report = try await queue.drain(RecordedBackend { _ in .accepted })
             #expect(report.counters.total.sent == 2)
             #expect(try await queue.database.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
         }
@@ -33,7 +33,7 @@ import Testing
         try await Queue.with { queue in
             try await insert(queue, tokens: "{AB,ab,cd}")
             #expect(try await queue.database.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
-            _ = try await queue.drain(RecordedBackend { _ in .delivered })
+            _ = try await queue.drain(RecordedBackend { _ in .accepted })
             #expect(try await queue.database.rows("SELECT message_id, sent FROM carillon.results") == ["(1,2)"])
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
         }
@@ -43,7 +43,7 @@ import Testing
         try await Queue.with { queue in
             try await insert(queue, tokens: "{aa}")
             try await insert(queue, tokens: "{bb}")
-            let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .delivered }
+            let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .accepted }
             let report = try await queue.drain(backend)
             #expect(report.counters.total.sent == 1)
             #expect(report.holds.isEmpty)
@@ -58,7 +58,7 @@ import Testing
                 case "bb": .rejected(410, "Unregistered", timestamp: 1_700_000_000_123)
                 case "cc": .rejected(400, "BadDeviceToken")
                 case "dd": .rejected(418, "Teapot")
-                default: .delivered
+                default: .accepted
                 }
             }
             let report = try await queue.drain(backend)
@@ -111,7 +111,7 @@ import Testing
             try await insert(queue, tokens: "{aa,bb,cc}")
             let refusals = Refusals()
             let report = try await queue.drain(
-                RecordedBackend { token in token != "aa" && refusals.isNext ? .safe : .delivered }
+                RecordedBackend { token in token != "aa" && refusals.isNext ? .safe : .accepted }
             )
             #expect(report.isClean)
             #expect(try await queue.database.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(3,0,1)"])
@@ -161,7 +161,7 @@ import Testing
                 switch token {
                 case "bb", "cc": .rejected(503, "ServiceUnavailable")
                 case "dd": .rejected(410, "Unregistered")
-                default: .delivered
+                default: .accepted
                 }
             }
             try await queue.drain(first)
@@ -180,7 +180,7 @@ import Testing
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 0)
 
             try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
-            let second = RecordedBackend { token in token == "cc" ? .rejected(500, "InternalServerError") : .delivered }
+            let second = RecordedBackend { token in token == "cc" ? .rejected(500, "InternalServerError") : .accepted }
             try await queue.drain(second)
             #expect(
                 try await queue.database.rows("SELECT remaining, sent, failed FROM carillon.unfinished") == ["(1,2,1)"]

@@ -41,7 +41,7 @@ import Testing
             try await queue.drain(
                 RecordedBackend { token in
                     switch token {
-                    case "a1": .delivered
+                    case "a1": .accepted
                     case "b2": .rejected(400, "BadTopic")
                     case "c3": .unknown
                     case "d4": .rejected(410, "Unregistered")
@@ -50,7 +50,7 @@ import Testing
                 }
             )
             try await makeDue(queue)
-            let second = RecordedBackend { $0 == "e5" ? .rejected(400, "BadTopic") : .delivered }
+            let second = RecordedBackend { $0 == "e5" ? .rejected(400, "BadTopic") : .accepted }
             try await queue.drain(second)
             #expect(sent(second).sorted() == Self.expected("c3", "e5"))
             #expect(

@@ -45,10 +45,10 @@ import Testing
             try await queue.database.run(
                 "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
             )
-            try await queue.drain(RecordedBackend { $0 == "aa" ? .delivered : .rejected(503, "ServiceUnavailable") })
+            try await queue.drain(RecordedBackend { $0 == "aa" ? .accepted : .rejected(503, "ServiceUnavailable") })
             try await Self.becomeDue(queue, more: ", expires_at = now() + interval '1 minute'")
             try await queue.drain(
-                RecordedBackend { $0 == "bb" ? .delivered : .rejected(429, "TooManyRequests", retryAfter: 3600) }
+                RecordedBackend { $0 == "bb" ? .accepted : .rejected(429, "TooManyRequests", retryAfter: 3600) }
             )
             #expect(
                 try await queue.database.rows(Self.status(", sent, expired"))

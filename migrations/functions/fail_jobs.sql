@@ -87,7 +87,7 @@ COMMENT ON FUNCTION carillon.end_unrecorded IS
     'written.';
 
 -- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
-CREATE OR REPLACE FUNCTION carillon.settle_refused(
+CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
@@ -112,11 +112,11 @@ BEGIN
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
-            settle_refused.worker)
+            settle_unrecorded.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
-COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
+COMMENT ON FUNCTION carillon.settle_unrecorded IS 'Internal: settles the one job of a claim that settle() cannot record.';
 
 -- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
 CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void

@@ -42,9 +42,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
--- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
--- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
--- suppressed by a trigger.
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
+-- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

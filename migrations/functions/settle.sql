@@ -1,9 +1,8 @@
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
--- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
--- over.
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
+-- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -65,11 +64,12 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
     -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
     -- id.
-    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
-    again_status smallint[], again_reason text[],  -- why the job goes back; null means unchanged
-    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
+    going_back_after integer[],  -- milliseconds; null means at once
+    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
+    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
     -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.
     identified bigint[], identified_token text[], identified_unique_id uuid[]
@@ -85,14 +85,14 @@ DECLARE
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
     has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_again CONSTANT boolean := cardinality(again) > 0;
-    has_kept CONSTANT boolean := cardinality(kept) > 0;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    has_staying CONSTANT boolean := cardinality(staying) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
     has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -102,17 +102,17 @@ DECLARE
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_kept THEN
+    IF has_staying THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
-            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
@@ -129,12 +129,13 @@ BEGIN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (again)
+            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
         ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
-            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+            requeues => cardinality(going_back_after) < cardinality(going_back)
+                OR array_position(going_back_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF has_expired THEN
@@ -152,9 +153,9 @@ BEGIN
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
             ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
@@ -163,7 +164,8 @@ BEGIN
                 attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
-            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                    going_back_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
@@ -229,7 +231,7 @@ BEGIN
     IF has_bad_channels THEN
         PERFORM carillon.channels_refused(app, failed_token, failed_reason);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
         PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;

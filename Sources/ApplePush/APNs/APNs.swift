@@ -55,7 +55,7 @@ public struct APNs: Sendable {
     }
 
     func outcomes(of message: Message) async throws(PushError) -> Outcomes {
-        if message.tokens.isEmpty { return Outcomes(repeating: .delivered, count: 0) }
+        if message.tokens.isEmpty { return Outcomes(repeating: .accepted, count: 0) }
         let topic = connection.credential.topic(for: message.pushType)
         return await connection.deliver(try message.batch(topic: topic))
     }

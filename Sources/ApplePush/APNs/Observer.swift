@@ -22,7 +22,7 @@ extension APNs {
         public let wasOpen: Bool
         /// How many pushes were answered on this connection.
         public let answered: Int
-        /// How many pushes were reported as delivered because the gateway stayed silent, before it reported that it had discarded
+        /// How many pushes were reported as accepted because the gateway stayed silent, before it reported that it had discarded
         /// them or turned out not to speak the protocol. Always 0 over HTTP/2.
         public let refuted: Int
         /// A word for the reason, for metrics.

@@ -23,7 +23,7 @@ extension APNs {
         public let unknownReason: PushError?
 
         /// Whether APNs accepted it.
-        public var isDelivered: Bool { outcome.verdict == .delivered }
+        public var isAccepted: Bool { outcome.verdict == .accepted }
 
         /// Whether the token is dead: delete it, unless it was registered again after `outcome.timestamp`.
         public var isDead: Bool { outcome.action == .deleteToken }
@@ -65,7 +65,7 @@ extension APNs.Push: CustomStringConvertible {
     public var description: String {
         let end =
             switch outcome.verdict {
-            case .delivered: "delivered"
+            case .accepted: "accepted"
             case .rejected: "\(status) \(reason ?? "")"
             case .safe: "not sent: \(unsentReason?.code.description ?? "the connection ended")"
             case .unknown: "outcome unknown" + (unknownReason.map { ": \($0.code)" } ?? "")

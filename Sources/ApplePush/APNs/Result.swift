@@ -29,7 +29,7 @@ extension APNs {
         private let outcomes: Outcomes
 
         /// How many pushes APNs accepted.
-        public private(set) var delivered = 0
+        public private(set) var accepted = 0
 
         /// How many pushes have an unknown outcome: they were sent, but not answered.
         public private(set) var unknown = 0
@@ -77,7 +77,7 @@ extension APNs {
 
         /// Whether the gateway refused the credential. A retry is useful only with another credential.
         public var isCredentialRefused: Bool {
-            unsentReason?.code == .refused || errors.contains { $0.action == .pauseCredential }
+            unsentReason?.code == .refused || errors.contains { $0.action == .holdCredential }
         }
 
         /// Whether some pushes are worth a retry. After ``isCredentialRefused``, only with another credential.
@@ -95,7 +95,7 @@ extension APNs {
             if outcome.isRetryable { retryTokens.append(token) }
             if let seconds = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, Int(seconds)) }
             switch outcome.verdict {
-            case .delivered: delivered += 1
+            case .accepted: accepted += 1
             case .safe: unsent.append(token)
             case .pending: break
             case .unknown:
@@ -131,10 +131,10 @@ extension APNs {
 }
 
 extension APNs.Result: CustomStringConvertible {
-    /// A line for logs: `996 delivered, 2 failed (410 Unregistered), 1 rejected (429 TooManyRequests), 1 not sent (timedOut)`. The
+    /// A line for logs: `996 accepted, 2 failed (410 Unregistered), 1 rejected (429 TooManyRequests), 1 not sent (timedOut)`. The
     /// numbers count pushes and add up to their total.
     public var description: String {
-        var parts = ["\(delivered) delivered"]
+        var parts = ["\(accepted) accepted"]
         if failedPushes > 0 {
             parts.append("\(failedPushes) failed (\(Self.list(failed.values.map { ($0.status, $0.reason) })))")
         }

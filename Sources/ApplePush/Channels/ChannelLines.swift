@@ -132,7 +132,7 @@ extension ChannelError {
         guard let reason, let known = Reason(name: reason) else { return false }
         return switch known.action(status: UInt16(clamping: status)) {
         case .replaceConnection, .renewProviderToken, .failTopic: true
-        case .keepProviderToken, .pauseCredential: true
+        case .keepProviderToken, .holdCredential: true
         default: false
         }
     }

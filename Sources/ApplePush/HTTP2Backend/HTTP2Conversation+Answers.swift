@@ -36,7 +36,7 @@ extension HTTP2Conversation {
         if answer.status == 200 {
             isAccepted = true
             life.wasAnswered(isOfUse: true)
-            return deliveries.end(push, .delivered)
+            return deliveries.end(push, .accepted)
         }
         let outcome = session.withBody(of: answer) { body in
             deliveries.outcome(for: push) { outcomes in
@@ -75,7 +75,7 @@ extension HTTP2Conversation {
         case .renewProviderToken:
             life.wasAnswered(isOfUse: true)
             return renewToken()
-        case .keepProviderToken, .pauseCredential:
+        case .keepProviderToken, .holdCredential:
             life.wasAnswered(isOfUse: false)
             life.retire(.refused(outcome.reason.name ?? "status \(outcome.status)"))
         case .replaceConnection:
@@ -133,7 +133,7 @@ extension HTTP2Conversation {
         let reason = Reply(bytes).reason(in: bytes, keeping: &words)
         let text = words.text(of: reason)
         switch reason.isKnown ? reason.action(status: 0) : nil {
-        case .pauseCredential, .keepProviderToken: life.retire(.refused(text))
+        case .holdCredential, .keepProviderToken: life.retire(.refused(text))
         case .renewProviderToken: _ = renewToken()
         default:
             let word = code == .noError ? nil : code.description

@@ -3,7 +3,7 @@ package import CarillonIO
 /// Sends pushes over the legacy binary protocol (commands 0, 1 and 2). Apple has switched it off; private gateways and
 /// simulators still speak it.
 ///
-/// The gateway does not confirm pushes, so a push counts as delivered when a later one is refused or when no error has arrived for
+/// The gateway does not confirm pushes, so a push counts as accepted when a later one is refused or when no error has arrived for
 /// ``BinaryConfiguration/quietPeriod``. The credential must be a certificate.
 public final class BinaryBackend: Backend {
     private let configuration: BinaryConfiguration

@@ -15,8 +15,8 @@ public struct BinaryConfiguration: Sendable {
     /// The window of the first connection. It doubles as long as gateways report how far they got, and shrinks when one does not.
     /// Default: 1,000.
     public var firstWindow = 1_000
-    /// How long no error may arrive before the pushes that have reached the gateway's host count as delivered. A later error
-    /// means that pushes were wrongly reported as delivered. Default: 3 seconds.
+    /// How long no error may arrive before the pushes that have reached the gateway's host count as accepted. A later error
+    /// means that pushes were wrongly reported as accepted. Default: 3 seconds.
     public var quietPeriod: Duration = .seconds(3)
     /// How many pushes must be waiting for the quiet period to justify a barrier. A barrier is a notification that the gateway
     /// refuses: its error proves that all pushes before it were accepted, at the cost of the connection. Default: 1,000.

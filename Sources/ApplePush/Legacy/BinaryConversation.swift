@@ -162,7 +162,7 @@ final class BinaryConversation: Conversation {
     // MARK: Outcomes
 
     private func settle(_ fates: SentWindow.Fates, refused outcome: Outcome, at now: MonotonicInstant) {
-        deliver(fates.delivered, at: now)
+        deliver(fates.accepted, at: now)
         if let push = fates.refused {
             life.wasAnswered(isOfUse: true)
             isAccepted = true
@@ -182,7 +182,7 @@ final class BinaryConversation: Conversation {
         deliveries.answered(at: now)
         for push in pushes {
             life.wasAnswered(isOfUse: true)
-            deliveries.end(push, .delivered)
+            deliveries.end(push, .accepted)
         }
     }
 }

@@ -4,13 +4,13 @@ import CarillonIO
 /// Each push leaves the window exactly once.
 ///
 /// A gateway does not confirm the pushes that it accepts. If it refuses a push, it names that push, discards all later ones, and
-/// closes the connection. So a push counts as delivered when a later one is refused, or when no error has arrived for the quiet
+/// closes the connection. So a push counts as accepted when a later one is refused, or when no error has arrived for the quiet
 /// period after the push reached the gateway's host. While a barrier is unanswered, silence proves nothing: the gateway will name
 /// either the barrier or an earlier push that it refuses.
 struct SentWindow {
     /// The fates of the pushes that leave the window, in their order.
     struct Fates: Equatable {
-        var delivered: ArraySlice<QueuedPush> = []
+        var accepted: ArraySlice<QueuedPush> = []
         /// The push that the gateway refused.
         var refused: QueuedPush?
         /// The gateway may or may not have processed these.
@@ -115,14 +115,14 @@ struct SentWindow {
         guard reply.identifier != 0, reply.identifier < first + UInt32(written.count) else { return closed() }
         // The push has already left the window, so all pushes still in it came later.
         guard reply.identifier >= first else { return unprocessed() }
-        var fates = Fates(delivered: remove(Int(reply.identifier - first)))
+        var fates = Fates(accepted: remove(Int(reply.identifier - first)))
         let named = remove(1)
-        if reply.isShutdown { fates.delivered.append(contentsOf: named) } else { fates.refused = named.first }
+        if reply.isShutdown { fates.accepted.append(contentsOf: named) } else { fates.refused = named.first }
         fates.unprocessed = remove(pushes.count)
         return fates
     }
 
-    /// How many pushes wrongly left the window as delivered, according to a reply that came too late.
+    /// How many pushes wrongly left the window as accepted, according to a reply that came too late.
     func refuted(by reply: BinaryReply) -> Int {
         guard reply.identifier != 0, reply.identifier < first else { return 0 }
         return Int(first - reply.identifier) - (reply.isShutdown ? 1 : 0)

@@ -3,7 +3,7 @@ public struct Outcome: Hashable, Sendable {
     /// The ways in which a push can end.
     public enum Verdict: UInt8, Sendable, CaseIterable {
         /// APNs accepted it: status 200.
-        case delivered
+        case accepted
         /// APNs rejected it.
         case rejected
         /// It was certainly not processed: sending it again cannot cause a duplicate.
@@ -41,8 +41,8 @@ public struct Outcome: Hashable, Sendable {
         retryAfterSeconds = retryAfter ?? -1
     }
 
-    /// Delivered.
-    public static let delivered = Self(.delivered, status: 200)
+    /// Accepted.
+    public static let accepted = Self(.accepted, status: 200)
 
     /// Not ended.
     public static let pending = Self(.pending)
@@ -59,7 +59,7 @@ public struct Outcome: Hashable, Sendable {
     /// Whether the push is worth a retry.
     public var isRetryable: Bool {
         switch verdict {
-        case .delivered, .pending: false
+        case .accepted, .pending: false
         case .rejected: reason.isRetryable(status: status)
         case .safe, .unknown: true
         }

@@ -20,14 +20,14 @@ enum OutcomeRules {
         }
     }
 
-    /// A full answer: 200 is delivered, any other status is a rejection. A timestamp is valid only with 410.
+    /// A full answer: 200 is accepted, any other status is a rejection. A timestamp is valid only with 410.
     static func outcome(
         status: UInt16,
         retryAfter: Int32?,
         body: RawSpan,
         keeping outcomes: inout Outcomes
     ) -> Outcome {
-        if status == 200 { return .delivered }
+        if status == 200 { return .accepted }
         let reply = Reply(body)
         return Outcome(
             .rejected,

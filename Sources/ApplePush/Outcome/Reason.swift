@@ -19,7 +19,7 @@ public struct Reason: Hashable, Sendable {
         /// Provider tokens were changed too often: keep the old one, and send later.
         case keepProviderToken
         /// The credential is not accepted: send nothing with it until it is fixed.
-        case pauseCredential
+        case holdCredential
         /// Not now: send again later.
         case retryLater
     }
@@ -85,7 +85,7 @@ public struct Reason: Hashable, Sendable {
         if isKnown, self != .none { return Self.table[Int(index)].action }
         return switch status {
         case 410: .deleteToken
-        case 403: .pauseCredential
+        case 403: .holdCredential
         case 429, 500...: .retryLater
         default: .failMessage
         }
@@ -123,14 +123,14 @@ extension Reason {
         Facts("MissingTopic", 400, .failMessage, topic: true),
         Facts("PayloadEmpty", 400, .failMessage),
         Facts("TopicDisallowed", 400, .failTopic, topic: true),
-        Facts("BadCertificate", 403, .pauseCredential, retry: true),
-        Facts("BadCertificateEnvironment", 403, .pauseCredential, retry: true),
-        Facts("BadEnvironmentKeyIdInToken", 403, .pauseCredential, retry: true),
-        Facts("BadEnvironmentKeyInToken", 403, .pauseCredential, retry: true),
+        Facts("BadCertificate", 403, .holdCredential, retry: true),
+        Facts("BadCertificateEnvironment", 403, .holdCredential, retry: true),
+        Facts("BadEnvironmentKeyIdInToken", 403, .holdCredential, retry: true),
+        Facts("BadEnvironmentKeyInToken", 403, .holdCredential, retry: true),
         Facts("ExpiredProviderToken", 403, .renewProviderToken, retry: true),
-        Facts("Forbidden", 403, .pauseCredential),
-        Facts("InvalidProviderToken", 403, .pauseCredential, retry: true),
-        Facts("MissingProviderToken", 403, .pauseCredential, retry: true),
+        Facts("Forbidden", 403, .holdCredential),
+        Facts("InvalidProviderToken", 403, .holdCredential, retry: true),
+        Facts("MissingProviderToken", 403, .holdCredential, retry: true),
         Facts("UnrelatedKeyIdInToken", 403, .replaceConnection, retry: true),
         Facts("BadPath", 404, .failMessage),
         Facts("MethodNotAllowed", 405, .failMessage),

@@ -47,19 +47,19 @@ struct ConnectionEnd: Error, Equatable {
     }
 
     /// It was unused for too long.
-    static let idle = ours("idle")
+    static let idle = ours("idle", "it was idle for too long")
     /// The pool needs fewer connections.
-    static let spare = ours("spare")
+    static let spare = ours("spare", "fewer connections were needed")
     /// The connection is old, and a new one has replaced it.
-    static let aged = ours("aged")
-    static let shutDown = ours("shutdown")
-    static let usedUp = Self("used_up", .usedUp, "no push was answered on it")
+    static let aged = ours("aged", "a newer connection has replaced it")
+    static let shutDown = ours("shutdown", "the session was shut down")
+    static let usedUp = Self("used_up", .usedUp, "the gateway accepts no more pushes on it")
     static let closedByPeer = Self("closed", .goodbye, "the gateway closed it")
     /// The gateway did not answer a ping, or several pushes in a row.
     static let silent = Self("silent", .fault, "the gateway did not answer in time")
     static let stalled = Self("stalled", .fault, "the gateway accepted no bytes in time")
 
-    static func ours(_ name: String) -> Self { Self(name, .ours, "no push was answered on it") }
+    static func ours(_ name: String, _ explanation: String) -> Self { Self(name, .ours, explanation) }
 
     static func broken(_ what: String) -> Self { Self("broken", .broken, what) }
 

@@ -66,7 +66,7 @@ final class ConnectionPools: Sendable {
         _ terms: DeliveryTerms
     ) async -> Delivered {
         let count = batch.count
-        if count == 0 { return Delivered(Outcomes(repeating: .delivered, count: 0)) }
+        if count == 0 { return Delivered(Outcomes(repeating: .accepted, count: 0)) }
         do throws(PushError) {
             while true {
                 let pool = try enter(gateway, credential)

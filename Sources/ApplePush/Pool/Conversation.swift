@@ -18,7 +18,7 @@ protocol Conversation: AnyObject {
     var isProven: Bool { get }
     /// The provider token that the gateway refused as too old.
     var refusedToken: ProviderToken? { get }
-    /// How many pushes it reported as delivered before the gateway said otherwise.
+    /// How many pushes it reported as accepted before the gateway said otherwise.
     var refuted: Int { get }
     /// When `passed` must next be called, if nothing happens before.
     var due: MonotonicInstant { get }

@@ -90,9 +90,9 @@ extension CommandError {
 
     private static func status(of error: PushError) -> ExitStatus {
         switch error.code {
-        case .invalidMessage: .failed
         case .invalidCredential, .invalidGateway, .untrusted, .refused, .notHTTP2, .noProviderToken: .configuration
-        case .unreachable: .unavailable
+        case .unreachable, .timedOut: .unavailable
+        case .throttled, .blocked, .cancelled: .tryAgain
         default: .failed
         }
     }

@@ -55,7 +55,7 @@ struct AppAction {
         _ kind: Notice.Kind
     ) async throws -> ActionResult {
         do {
-            let isChanged = try await database.change(statement, parameters) { rows in try rows.bool(0, 0) }
+            let isChanged = try await database.asOperator(statement, parameters) { rows in try rows.bool(0, 0) }
             return .done(Link("apps", name), Notice(isChanged ? kind : .unchanged))
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
             throw PageError.notFound("There is no app \(name).", hint: error.hint?.asSentence)

@@ -21,7 +21,7 @@ struct CancelAction {
         let known = try await query.messagesIfAny()
         if !known.isEmpty, known.allSatisfy({ $0.waiting == 0 }) { return .done(link, Notice(.cancelled, count: 0)) }
         do {
-            let jobs = try await database.change(Self.cancel, Parameters(id, app, viewer.name)) { rows in
+            let jobs = try await database.asOperator(Self.cancel, Parameters(id, app, viewer.name)) { rows in
                 try rows.int64(0, 0)
             }
             if jobs == 0, known.isEmpty { _ = try await query.messages() }  // throws the error for an unknown message

@@ -69,7 +69,8 @@ struct FailureAction {
         )
         if operation == .requeue { parameters.append(selection.includesUnknown) }
         do {
-            return try await database.change(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
+            return try await database.asOperator(operation == .requeue ? Self.requeue : Self.dismiss, parameters) {
+                rows in
                 (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
             }
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {

@@ -53,8 +53,7 @@ struct FailureActionQuery {
             selection.includesUnknown
         )
         do {
-            // Only reads, but needs the rights of an operator.
-            let found = try await database.change(Self.count, parameters) { rows in
+            let found = try await database.asOperator(Self.count, parameters) { rows in
                 FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
             }
             return FailureActionView(selection: selection, found: found, soFar: 0)

@@ -27,13 +27,15 @@ struct TestPushAction {
         do {
             if form.isOn("send") {
                 let parameters = Parameters(app, push.body.text, viewer.name, push.key)
-                return try await database.change(Self.send, parameters) { rows in
+                return try await database.asOperator(Self.send, parameters) { rows in
                     let link = Link("messages", String(try rows.int64(0, "id")), query: ["app": app])
                     return .done(link, Notice(try rows.bool(0, "is_new") ? .sent : .sentBefore))
                 }
             }
             let parameters = Parameters(app, push.body.text)
-            let preview: TestPushView.Preview = try await database.change(Self.preview, parameters) { try $0.record(0) }
+            let preview: TestPushView.Preview = try await database.asOperator(Self.preview, parameters) {
+                try $0.record(0)
+            }
             return .page(try await view(push, preview, nil))
         } catch let error as PostgresError where Self.isRefusal(error) {
             let refusal = Self.refusal(error)

@@ -54,12 +54,12 @@ struct MessageStory {
 
     /// The reasons of the failures that were read, most frequent first.
     private var reasons: [String] {
-        let counts = failures.reduce(into: [String: Int64]()) { $0[$1.record.answer] = $1.ofReason }
-        let all = Int(counts.values.reduce(0, +))
+        let groups = failures.reduce(into: [String: MessageFailure]()) { $0[$1.record.answer] = $1 }.values
+        let all = Int(groups.map(\.ofReason).reduce(0, +))
         let scope = all < message.ended.failed ? "Of \(all.grouped) failures that were read: " : ""
-        let order = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return order.prefix(5).map { answer, count in
-            let reason = String(answer.split(separator: " ").last ?? "")
+        let order = groups.sorted { ($1.ofReason, $0.record.answer) < ($0.ofReason, $1.record.answer) }
+        return order.prefix(5).map { group in
+            let (reason, answer, count) = (group.record.reason, group.record.answer, group.ofReason)
             let remedy = message.app.flatMap { FailureRemedy.sentence(for: reason, of: $0) }.map { " " + $0 } ?? ""
             return
                 "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"

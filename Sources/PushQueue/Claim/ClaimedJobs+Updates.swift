@@ -3,12 +3,12 @@ import CarillonIO
 
 /// Updates of Live Activities and channels: which of them are sent, and the time in their payloads.
 extension ClaimedJobs {
-    /// The places of their pushes in the batch.
+    /// The places of updates in the batch.
     var updates: [Int32] {
         batch.pushes.indices.filter { batch.pushType(of: $0).isUpdate }.map { Int32($0) }
     }
 
-    /// The same of background pushes.
+    /// The places of background pushes in the batch.
     var paced: [Int32] {
         batch.pushes.indices.filter { batch.pushType(of: $0).isPaced }.map { Int32($0) }
     }

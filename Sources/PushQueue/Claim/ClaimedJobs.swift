@@ -52,7 +52,7 @@ package struct ClaimedJobs: Sendable {
     package let lane: Int16
     /// The database's clock at the claim, in microseconds since 1970.
     package let claimedAt: Int64
-    /// Several workers have died with them. This worker claims no other quarantined jobs until they are settled.
+    /// Several workers died while these jobs were in flight. This worker claims no other quarantined jobs until they are settled.
     let areQuarantined: Bool
     var jobs: [Job] = []
     var refusals: [Refusal] = []
@@ -60,7 +60,7 @@ package struct ClaimedJobs: Sendable {
     package internal(set) var batch = PushBatch()
     /// There are updates to send, whose order a worker has to ask for.
     private(set) var hasUpdates = false
-    /// There are background pushes to send, of which a device may be due no more in this hour.
+    /// There are background pushes to send, which `max_per_device` may delay.
     private(set) var hasPaced = false
     /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
@@ -93,6 +93,9 @@ package struct ClaimedJobs: Sendable {
 
     /// Of the job that was begun last, if it has a payload for each token. The memory is used again.
     private var contents: [Content] = []
+
+    /// The job at that place of the claim.
+    subscript(place: Int32) -> Job { jobs[Int(place)] }
 
     init(
         id: Int64,

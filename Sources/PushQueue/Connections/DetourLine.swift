@@ -5,7 +5,7 @@ struct DetourLine<Waiter> {
     private var queue: ArraySlice<Int32> = []
     private(set) var isTaken = false
 
-    /// True: the caller has access and need not wait.
+    /// Returns whether the caller has access and need not wait.
     mutating func take() -> Bool {
         guard !isTaken else { return false }
         isTaken = true

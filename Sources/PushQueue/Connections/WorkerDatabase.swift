@@ -110,7 +110,7 @@ final class WorkerDatabase {
         wakeWaiting()
     }
 
-    /// True: it was logged.
+    /// Returns whether it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
         context.count {
@@ -154,7 +154,7 @@ final class WorkerDatabase {
     /// The shared connection, if there is one.
     var current: PostgresConnection? { shared }
 
-    /// Waits for the shared connection; nil: the worker is stopping.
+    /// Waits for the shared connection. Returns nil if the worker is stopping.
     func connection() async -> PostgresConnection? {
         while context.state.phase != .over, !Task.isCancelled {
             if let shared { return shared }
@@ -170,7 +170,7 @@ final class WorkerDatabase {
     /// The connection for heartbeats, if there is one.
     var currentLifeline: PostgresConnection? { lifeline }
 
-    /// Waits for the connection for heartbeats; nil: the worker has ended.
+    /// Waits for the connection for heartbeats. Returns nil if the worker has ended.
     func nextLifeline() async -> PostgresConnection? {
         if let lifeline { return lifeline }
         for await _ in lifelineBell.rings {
@@ -259,7 +259,7 @@ final class WorkerDatabase {
     func largeEnded() { large.leave()?.resume() }
 
     /// - Parameter metLock: An earlier try timed out waiting for a lock.
-    /// - Returns: nil: the worker is stopping.
+    /// - Returns: Nil if the worker is stopping.
     func write<R: Sendable>(
         for app: Int32,
         _ statement: Statement,
@@ -338,7 +338,7 @@ final class WorkerDatabase {
         context.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
     }
 
-    /// - Parameter relation: The table whose row is locked; nil: any table.
+    /// - Parameter relation: The table whose row is locked, or nil for any table.
     func lockHolders(of relation: String?) async -> [LockHolder] {
         guard let connection = shared else { return [] }
         let parameters = LockHolder.parameters(olderThan: Self.shortestLock, relation: relation)

@@ -11,8 +11,9 @@ struct ClaimHandler: Sendable {
         case new
         /// Asks whether the pushes at these places of the batch are sent.
         case asking(Flight.Question, [Int32])
-        /// Waits for a turn at the app's rate, or for the start of the turn it was given.
-        case waiting(RateLimits.Turn?)
+        /// Asks for a turn at the app's rate.
+        case takingTurn
+        case awaitingTurn(RateLimits.Turn)
         case releasing
         case delivering
         case settling(SettlementWriting)
@@ -45,7 +46,8 @@ struct ClaimHandler: Sendable {
         switch stage {
         case .new: return claim.jobs.hasUpdates ? ask(.order, &state) : paceDevices(&state)
         case .asking(let question, let places): return answered(question, on: places, event, &state)
-        case .waiting(let turn): return waited(for: turn, event, &state)
+        case .takingTurn: return turnTaken(event, &state)
+        case .awaitingTurn(let turn): return waited(for: turn, event, &state)
         case .releasing: return released(event, &state)
         case .delivering:
             guard case .delivered(let outcomes, let hasRest) = event else { return end(&state) }
@@ -54,6 +56,7 @@ struct ClaimHandler: Sendable {
         }
     }
 
+    /// Enters the next stage, with retries of its own.
     private mutating func enter(_ stage: Stage) {
         self.stage = stage
         retries = StatementRetries()
@@ -62,6 +65,16 @@ struct ClaimHandler: Sendable {
     /// Repeats the step, after a wait if the worker is still connected.
     private mutating func again(_ step: Step, after error: PostgresError, _ state: inout WorkerState) -> Step {
         retries.wait(after: error, &state).map { .wait($0) } ?? step
+    }
+
+    /// Repeats a step that a worker takes only while it is working.
+    private mutating func againIfWorking(
+        _ step: Step,
+        after error: PostgresError? = nil,
+        _ state: inout WorkerState
+    ) -> Step? {
+        guard state.phase == .working else { return release(&state) }
+        return error.map { again(step, after: $0, &state) } ?? step
     }
 
     private mutating func log(_ event: WorkerEvent) { news.append(.happened(event)) }
@@ -85,7 +98,7 @@ struct ClaimHandler: Sendable {
         let places = question.places(in: claim.jobs)
         if places.isEmpty { return goOn(from: question, &state) }
         guard state.phase == .working else { return release(&state) }
-        stage = .asking(question, places)
+        enter(.asking(question, places))
         return .ask(question, claim.jobs, places)
     }
 
@@ -108,7 +121,6 @@ struct ClaimHandler: Sendable {
             claim.jobs.keep(places, answer)
             news.append(.superseded(pushes: question.superseded(in: answer, on: places.count), app: app))
             state.schedule.shrank(&claim)
-            retries = StatementRetries()
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
                 return end(&state)
@@ -118,15 +130,13 @@ struct ClaimHandler: Sendable {
             log(.stale(claim: claim.jobs.id))
             state.schedule.stoppedWaiting(app)
             return end(&state)
-        case .waited: return ask(question, &state)
+        case .waited: return againIfWorking(.ask(question, claim.jobs, places), &state)
         case .failed(let error):
             guard retries.mayRepeat(after: error) else {
                 if let event = state.cannotAsk(question, app, error, at: now) { log(event) }
                 return release(&state)
             }
-            let step = ask(question, &state)
-            guard case .asking = stage, let step else { return step }
-            return again(step, after: error, &state)
+            return againIfWorking(.ask(question, claim.jobs, places), after: error, &state)
         default: return release(&state)
         }
     }
@@ -140,32 +150,36 @@ struct ClaimHandler: Sendable {
 
     private mutating func takeTurn(_ state: inout WorkerState) -> Step? {
         guard state.phase == .working else { return release(&state) }
-        stage = .waiting(nil)
-        return .takeTurn(pushes: claim.jobs.batch.count, by: try? state.apps[app]?.route.get())
+        enter(.takingTurn)
+        return turnStep(state)
     }
 
-    private mutating func waited(
-        for turn: RateLimits.Turn?,
-        _ event: Flight.Event,
-        _ state: inout WorkerState
-    ) -> Step? {
+    private func turnStep(_ state: WorkerState) -> Step {
+        .takeTurn(pushes: claim.jobs.batch.count, by: try? state.apps[app]?.route.get())
+    }
+
+    private mutating func turnTaken(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
         switch event {
         case .turnGiven(let wait?):
             guard wait > .zero else { return send(&state) }
-            stage = .waiting(RateLimits.Turn(begins: now + wait))
+            enter(.awaitingTurn(RateLimits.Turn(begins: now + wait)))
             return .wait(wait)
         case .turnGiven(nil):
             state.foundNoTurn(for: app, at: now)
             return release(&state)
-        case .waited:
-            if let turn, !turn.isMissed(at: now) { return send(&state) }
-            return takeTurn(&state)
-        case .failed(let error):
-            let step = takeTurn(&state)
-            guard case .takeTurn? = step, let step else { return step }
-            return again(step, after: error, &state)
+        case .waited: return againIfWorking(turnStep(state), &state)
+        case .failed(let error): return againIfWorking(turnStep(state), after: error, &state)
         default: return release(&state)
         }
+    }
+
+    private mutating func waited(
+        for turn: RateLimits.Turn,
+        _ event: Flight.Event,
+        _ state: inout WorkerState
+    ) -> Step? {
+        guard case .waited = event else { return release(&state) }
+        return turn.isMissed(at: now) ? takeTurn(&state) : send(&state)
     }
 
     // MARK: Sending
@@ -175,7 +189,7 @@ struct ClaimHandler: Sendable {
         case .release: return release(&state)
         case .nothingToSend:
             state.schedule.stoppedWaiting(app)
-            return settle(Outcomes(repeating: .delivered, count: 0), hasRest: false, &state)
+            return settle(Outcomes(repeating: .accepted, count: 0), hasRest: false, &state)
         case .send(let route, let mostAttempts):
             state.schedule.stoppedWaiting(app)
             claim.mostAttempts = mostAttempts
@@ -208,8 +222,9 @@ struct ClaimHandler: Sendable {
     private mutating func settle(_ outcomes: Outcomes, hasRest: Bool, _ state: inout WorkerState) -> Step? {
         if claim.isLost { return awaitRest(hasRest, &state) }
         let settlement = state.settlement(of: claim, outcomes, at: now)
-        retries = StatementRetries()
-        return write(SettlementWriting(claim, settlement, outcomes, hasRest: hasRest), &state)
+        let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
+        enter(.settling(writing))
+        return write(writing, &state)
     }
 
     /// Makes the next try, or ends the settlement.
@@ -239,9 +254,9 @@ struct ClaimHandler: Sendable {
                     let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
-                let step = write(writing, &state)
-                guard case .write? = step, let step else { return step }
-                return again(step, after: error, &state)
+                guard let next = writing.write else { return conclude(writing, &state) }
+                stage = .settling(writing)
+                return again(.write(next), after: error, &state)
             }
         case .counted: return learn(writing, &state)
         default: return awaitRest(writing.hasRest, &state)

@@ -19,7 +19,7 @@ extension Flight {
         /// Wait for the pushes that are pending: `delivered`.
         case awaitRest
         /// Write the outcomes: `written` or `failed`.
-        case write(SettlementWrite)
+        case write(SettlementTry)
         /// Write the counts for the breaker: `counted`.
         case writeCounts
         /// Split a row with too many pushes: `wasSplit`.
@@ -40,7 +40,7 @@ extension Flight {
         case released
         /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
-        case written(SettlementWrite.Effect)
+        case written(SettlementTry.Effect)
         case counted
         /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)

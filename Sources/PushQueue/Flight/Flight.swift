@@ -9,8 +9,8 @@ import CarillonPostgres
 struct Flight: Sendable {
     private enum Stage {
         case claiming
-        /// The claim has jobs: `claim` has the next step.
-        case handling
+        /// The claim has jobs.
+        case handling(ClaimHandler)
         case splitting(Int64)
         case over
     }
@@ -19,7 +19,6 @@ struct Flight: Sendable {
     /// The worker's id when it claimed, which fences what is written.
     let worker: Int64
     private var stage = Stage.claiming
-    private var claim: ClaimHandler?
     /// A row of the lane that has to be split.
     private var large: Int64?
     private var news: [News] = []
@@ -34,17 +33,22 @@ struct Flight: Sendable {
     var app: Int32 { plan.lane.app }
 
     /// The statement to repeat has timed out waiting for a lock.
-    var metLock: Bool { claim?.metLock ?? false }
+    var metLock: Bool {
+        if case .handling(let handler) = stage { handler.metLock } else { false }
+    }
 
     mutating func takeNews() -> [News] {
         defer { news = [] }
-        return news + (claim?.takeNews() ?? [])
+        return news
     }
 
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
         case .claiming: return claimed(event, &state, at: now)
-        case .handling: return claim?.next(after: event, in: &state, at: now) ?? splitLarge()
+        case .handling(var handler):
+            // The stage must not share the handler's arrays while it changes them.
+            stage = .over
+            return handle(&handler, event, &state, at: now)
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
                 state.schedule.split(in: plan.lane, at: now)
@@ -69,14 +73,24 @@ struct Flight: Sendable {
         large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now)
         guard let jobs = rows.jobs else { return splitLarge() }
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
-        stage = .handling
-        claim = ClaimHandler(HeldClaim(jobs, claimedAs: worker, answeredAt: now))
-        return claim?.next(after: event, in: &state, at: now) ?? splitLarge()
+        var handler = ClaimHandler(HeldClaim(jobs, claimedAs: worker, answeredAt: now))
+        return handle(&handler, event, &state, at: now)
+    }
+
+    private mutating func handle(
+        _ handler: inout ClaimHandler,
+        _ event: Event,
+        _ state: inout WorkerState,
+        at now: MonotonicInstant
+    ) -> Step {
+        let step = handler.next(after: event, in: &state, at: now)
+        news += handler.takeNews()
+        guard let step else { return splitLarge() }
+        stage = .handling(handler)
+        return step
     }
 
     private mutating func splitLarge() -> Step {
-        news += claim?.takeNews() ?? []
-        claim = nil
         guard let large = large.take() else {
             stage = .over
             return .end

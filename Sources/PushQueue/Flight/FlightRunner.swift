@@ -71,7 +71,7 @@ final class FlightRunner {
             case .write(let write):
                 let isLarge = write.claim.count >= WorkerDatabase.manyRows
                 event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
-                    .written(try SettlementWrite.Effect($0))
+                    .written(try SettlementTry.Effect($0))
                 }
             case .writeCounts: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)

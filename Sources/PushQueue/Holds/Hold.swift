@@ -26,7 +26,7 @@ package struct Hold: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// The hold applies to every app with the same credential.
+    /// The credential is the cause, so its row is marked too. Other apps with it are held when they fail themselves.
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
@@ -54,14 +54,14 @@ package struct Hold: Error, Equatable, Sendable {
         var wasAnswered = false
         for outcome in outcomes {
             switch outcome.verdict {
-            case .delivered: wasAnswered = true
+            case .accepted: wasAnswered = true
             case .safe: wasSafe = true
             case .unknown, .pending: continue
             case .rejected:
                 wasAnswered = true
                 let reason = outcomes.text(of: outcome.reason)
                 switch outcome.action {
-                case .pauseCredential where !credentialWorks:
+                case .holdCredential where !credentialWorks:
                     self.init(.credential, "APNs refuses the credential: \(outcome.status) \(reason).")
                     return
                 case .renewProviderToken:

@@ -15,7 +15,7 @@ enum Fate: Equatable, Sendable {
     /// - Parameter mayRepeat: The message allows a second send when the outcome is unknown.
     init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
         switch outcome.verdict {
-        case .delivered: self = .sent
+        case .accepted: self = .sent
         case .safe: self = .returned
         case .pending: self = .pending
         case .unknown: self = mayRepeat ? .retried : .failed
@@ -26,8 +26,8 @@ enum Fate: Equatable, Sendable {
             }
             switch outcome.action {
             // The credential works for other pushes, so this push is at fault.
-            case .pauseCredential where credentialWorks: self = .retried
-            case .pauseCredential, .renewProviderToken, .keepProviderToken: self = .returned
+            case .holdCredential where credentialWorks: self = .retried
+            case .holdCredential, .renewProviderToken, .keepProviderToken: self = .returned
             default: self = .retried
             }
         }

@@ -7,17 +7,17 @@ enum SettleColumns {
         let name: String
         /// The number of its type in `pg_type`.
         let typeID: UInt32
-        private let append: @Sendable (SettledClaim, inout Parameters) -> Void
+        private let append: @Sendable (SettleArguments, inout Parameters) -> Void
 
         /// A single value.
-        init<Value: PostgresValue>(_ name: String, _ value: @escaping @Sendable (SettledClaim) -> Value) {
+        init<Value: PostgresValue>(_ name: String, _ value: @escaping @Sendable (SettleArguments) -> Value) {
             self.name = name
             typeID = Value.type.id
             append = { claim, parameters in parameters.append(value(claim)) }
         }
 
         /// An array with elements of this type.
-        init(_ name: String, _ type: PostgresType, _ values: @escaping @Sendable (SettledClaim) -> PostgresArray) {
+        init(_ name: String, _ type: PostgresType, _ values: @escaping @Sendable (SettleArguments) -> PostgresArray) {
             self.name = name
             typeID = PostgresArray(of: type).typeID
             append = { claim, parameters in
@@ -27,10 +27,10 @@ enum SettleColumns {
             }
         }
 
-        func append(of claim: SettledClaim, to parameters: inout Parameters) { append(claim, &parameters) }
+        func append(of claim: SettleArguments, to parameters: inout Parameters) { append(claim, &parameters) }
     }
 
-    static let all = claim + ended + failures + goingBack + stays + others
+    static let all = claim + ended + failures + goingBack + staying + others
 
     /// Each name with its parameter: `app => $1, claim => $2, …`.
     static let list = all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")
@@ -79,21 +79,21 @@ enum SettleColumns {
     ]
 
     private static let goingBack = [
-        Column("again", .int8) { PostgresArray($0.jobs(of: $0.goingBack).map(\.id)) },
-        Column("again_whole", .bool) { PostgresArray($0.goingBack.lazy.map(\.isWhole)) },
-        Column("again_attempt", .int2) { PostgresArray($0.goingBack.lazy.map(\.attempt)) },
-        Column("again_after", .int4) { PostgresArray($0.goingBack.lazy.map(\.delay)) },
-        Column("again_place", .int4) { PostgresArray($0.placedGoingBack.lazy.map(\.job)) },
-        Column("again_token", .text) { $0.tokens($0.placedGoingBack.lazy.map { .push($0.push) }) },
-        Column("again_status", .int2) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.status)) },
-        Column("again_reason", .text) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.reason)) },
+        Column("going_back", .int8) { PostgresArray($0.jobs(of: $0.goingBack).map(\.id)) },
+        Column("going_back_whole", .bool) { PostgresArray($0.goingBack.lazy.map(\.isWhole)) },
+        Column("going_back_attempt", .int2) { PostgresArray($0.goingBack.lazy.map(\.attempt)) },
+        Column("going_back_after", .int4) { PostgresArray($0.goingBack.lazy.map(\.delay)) },
+        Column("going_back_place", .int4) { PostgresArray($0.placedGoingBack.lazy.map(\.job)) },
+        Column("going_back_token", .text) { $0.tokens($0.placedGoingBack.lazy.map { .push($0.push) }) },
+        Column("going_back_status", .int2) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.status)) },
+        Column("going_back_reason", .text) { PostgresArray(column: $0.goingBack.lazy.map(\.cause?.reason)) },
     ]
 
-    private static let stays = [
-        Column("kept", .int8) { PostgresArray($0.jobs(of: $0.stays).map(\.id)) },
-        Column("kept_whole", .bool) { PostgresArray($0.stays.lazy.map(\.isWhole)) },
-        Column("kept_place", .int4) { PostgresArray($0.placedStays.lazy.map(\.job)) },
-        Column("kept_token", .text) { $0.tokens($0.placedStays.lazy.map { .push($0.push) }) },
+    private static let staying = [
+        Column("staying", .int8) { PostgresArray($0.jobs(of: $0.staying).map(\.id)) },
+        Column("staying_whole", .bool) { PostgresArray($0.staying.lazy.map(\.isWhole)) },
+        Column("staying_place", .int4) { PostgresArray($0.placedStaying.lazy.map(\.job)) },
+        Column("staying_token", .text) { $0.tokens($0.placedStaying.lazy.map { .push($0.push) }) },
     ]
 
     private static let others = [
@@ -105,12 +105,12 @@ enum SettleColumns {
 }
 
 extension Settlement {
-    /// Writes the settlement; answers with a `SettlementWrite.Effect`.
+    /// Writes the settlement; answers with a `SettlementTry.Effect`.
     package static let statement = Statement("settle", "SELECT carillon.settle(\(SettleColumns.list))")
 
     /// - Parameter settlementNumber: How many settlements of the claim there were before.
     package func parameters(of claim: ClaimedJobs, worker: Int64, settlementNumber: Int16 = 0) -> Parameters {
-        let settled = SettledClaim(self, of: claim, worker: worker, settlementNumber: settlementNumber)
+        let settled = SettleArguments(self, of: claim, worker: worker, settlementNumber: settlementNumber)
         var parameters = Parameters(capacity: 1024 + ended.count * 24 + failures.count * 160)
         for column in SettleColumns.all { column.append(of: settled, to: &parameters) }
         return parameters

@@ -22,7 +22,7 @@ extension Settlement {
         /// Pushes that have not ended.
         var pending: Int32 = 0
         /// Its message has a row in `unfinished`: the job was split off or is a retry, or some of it was settled.
-        var isKnown = false
+        var isCounted = false
 
         var ended: Int32 { sent + failed + expired }
         var goingBack: Int32 { retried + returned }
@@ -44,7 +44,7 @@ extension Settlement {
     }
 
     /// Pushes of one job that stay in flight.
-    struct Stay: Item, Equatable, Sendable {
+    struct Staying: Item, Equatable, Sendable {
         let job: Int32
         /// Places in the batch.
         let pushes: [Int32]

@@ -5,10 +5,10 @@ package struct Settlement: Sendable {
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []
     /// Jobs that are not all of their message, or have ended only for some tokens.
-    private(set) var partial: [JobTally] = []
+    private(set) var counted: [JobTally] = []
     private(set) var failures: [FailedPush] = []
     private(set) var goingBack: [GoingBack] = []
-    private(set) var stays: [Stay] = []
+    private(set) var staying: [Staying] = []
     /// Jobs with pushes whose outcome is unknown and that may be sent again.
     private(set) var unanswered: [Int32] = []
     /// None, unless the app keeps unique ids.
@@ -51,18 +51,18 @@ package struct Settlement: Sendable {
         self.now = now
         self.keepsUniqueIDs = keepsUniqueIDs
         claimedAt = claim.claimedAt
-        credentialWorks = outcomes.contains { $0.verdict == .delivered }
+        credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
         hold = Hold(outcomes, credentialWorks: credentialWorks)
         ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
-            var counts = JobTally(job: Int32(place), isKnown: job.origin != nil)
+            var counts = JobTally(job: Int32(place), isCounted: job.origin != nil)
             if let earlier {
                 let open = job.places.filter { earlier[Int($0)].verdict == .pending }
                 if open.isEmpty { continue }
-                counts.isKnown = counts.isKnown || open.count < job.pushes + job.refused + job.expired
+                counts.isCounted = counts.isCounted || open.count < job.pushes + job.refused + job.expired
                 settle(open, of: job, &counts, outcomes, using: &generator)
             } else {
                 counts.failed = job.refused
@@ -77,25 +77,25 @@ package struct Settlement: Sendable {
     }
 
     /// How many pushes of the claim's batch stay in flight.
-    package var pending: Int { stays.reduce(0) { $0 + $1.pushes.count } }
+    package var pending: Int { staying.reduce(0) { $0 + $1.pushes.count } }
 
     // MARK: Pieces
 
     /// The jobs that leave `inflight`, in order.
-    var settled: [Int32] { Set(ended.map(\.job) + partial.map(\.job) + goingBack.map(\.job)).sorted() }
+    var settled: [Int32] { Set(ended.map(\.job) + counted.map(\.job) + goingBack.map(\.job)).sorted() }
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
         guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece without jobs.") }
-        func cut(_ items: inout [some Item]) { items.removeAll { $0.job < first || $0.job > last } }
+        func narrow(_ items: inout [some Item]) { items.removeAll { $0.job < first || $0.job > last } }
         var piece = self
-        cut(&piece.ended)
-        cut(&piece.partial)
-        cut(&piece.failures)
-        cut(&piece.goingBack)
-        cut(&piece.identified)
+        narrow(&piece.ended)
+        narrow(&piece.counted)
+        narrow(&piece.failures)
+        narrow(&piece.goingBack)
+        narrow(&piece.identified)
         piece.unanswered.removeAll { $0 < first || $0 > last }
-        piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
+        piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
         return piece
     }
 
@@ -103,12 +103,12 @@ package struct Settlement: Sendable {
 
     /// The lowest id of the jobs that are back at their place in the queue.
     func lowestGoingBack(of claim: ClaimedJobs) -> Int64? {
-        goingBack.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
+        goingBack.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim[$0.job].id }.min()
     }
 
     /// The longest wait of pushes that go back without using up an attempt.
     func longestWait(of claim: ClaimedJobs) -> Duration? {
-        let waits = goingBack.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
+        let waits = goingBack.lazy.filter { $0.attempt == claim[$0.job].attempt }.compactMap(\.delay)
         return waits.max().map { .milliseconds($0) }
     }
 
@@ -146,7 +146,7 @@ package struct Settlement: Sendable {
         count(counts)
         switch change {
         case .ended: ended.append(counts)
-        case .changed: partial.append(counts)
+        case .changed: counted.append(counts)
         case .unchanged: break
         }
     }
@@ -167,7 +167,7 @@ package struct Settlement: Sendable {
 
     /// The retry of pushes that have used up an attempt, or nil if there are none or they expire before it.
     private mutating func retry(
-        _ retried: SortedPushes.GoingBack,
+        _ retried: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
         _ counts: inout JobTally,
         using generator: inout some RandomNumberGenerator
@@ -192,7 +192,7 @@ package struct Settlement: Sendable {
 
     /// The way back of pushes that keep their attempt, or nil if there are none.
     private func giveBack(
-        _ returned: SortedPushes.GoingBack,
+        _ returned: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
         _ counts: JobTally,
         using generator: inout some RandomNumberGenerator
@@ -220,7 +220,7 @@ package struct Settlement: Sendable {
         counts.pending = Int32(open.count)
         if !open.isEmpty {
             let isWhole = counts.ended + counts.goingBack == 0
-            stays.append(Stay(job: counts.job, pushes: open, isWhole: isWhole))
+            staying.append(Staying(job: counts.job, pushes: open, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
         let isWhole = counts.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
@@ -233,11 +233,11 @@ package struct Settlement: Sendable {
             goingBack.append(returned)
         }
         if isWhole && counts.goingBack > 0 { return .unchanged }
-        return counts.isKnown || counts.remaining > 0 ? .changed : .ended
+        return counts.isCounted || counts.remaining > 0 ? .changed : .ended
     }
 
     private mutating func identify(_ pushes: some Sequence<Int32>, of job: Int32, _ outcomes: Outcomes) {
-        for push in pushes where outcomes[Int(push)].verdict == .delivered {
+        for push in pushes where outcomes[Int(push)].verdict == .accepted {
             guard let id = outcomes.uniqueID(at: Int(push)) else { continue }
             identified.append(Identified(job: job, push: push, id: id))
         }

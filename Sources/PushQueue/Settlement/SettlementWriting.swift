@@ -3,7 +3,7 @@ import CarillonPostgres
 
 /// A settlement on its way into the database: the result of a try goes in, the next try comes out.
 ///
-/// Most are written at the first try. A settlement that PostgreSQL rejects for its content is cut in halves until the job at
+/// Most are written at the first try. A settlement that PostgreSQL rejects for its content is halved until the job at
 /// fault is alone and all others are settled. That job is tried a few times more, since the cause may be removed meanwhile.
 /// Then only its counts are written.
 struct SettlementWriting: Sendable {
@@ -13,8 +13,8 @@ struct SettlementWriting: Sendable {
         /// These jobs, by their places in the claim, while the others stay in flight.
         case piece(of: ArraySlice<Int32>, keeping: [Int32])
         /// The counts of this job.
-        case refused(job: Int32)
-        /// Nothing. Not written: the claim was taken over.
+        case unrecorded(job: Int32)
+        /// Nothing is left to write. If another worker has taken the claim over, it was not written.
         case over(isWritten: Bool)
     }
 
@@ -40,7 +40,7 @@ struct SettlementWriting: Sendable {
     private enum Stage {
         case whole
         /// What is to be written, the next piece last, and how often the next piece was rejected.
-        case cut([ArraySlice<Int32>], refusals: Int)
+        case inPieces([ArraySlice<Int32>], rejections: Int)
         case over(isWritten: Bool)
     }
 
@@ -55,7 +55,7 @@ struct SettlementWriting: Sendable {
     private var stage = Stage.whole
     /// An answer was lost.
     private var mayBeWritten = false
-    private var refusal = ""
+    private var rejection = ""
 
     init(_ claim: HeldClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
         self.claim = claim
@@ -69,23 +69,25 @@ struct SettlementWriting: Sendable {
         switch stage {
         case .whole: return .whole
         case .over(let isWritten): return .over(isWritten: isWritten)
-        case .cut(let pieces, let refusals):
+        case .inPieces(let pieces, let rejections):
             let piece = pieces[pieces.count - 1]
-            if piece.count == 1, refusals >= StatementRetries.tries { return .refused(job: piece[piece.startIndex]) }
+            if piece.count == 1, rejections >= StatementRetries.tries {
+                return .unrecorded(job: piece[piece.startIndex])
+            }
             return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
         }
     }
 
     /// Nil if nothing is left to write.
-    var write: SettlementWrite? {
-        let content: SettlementWrite.Content
+    var write: SettlementTry? {
+        let content: SettlementTry.Content
         switch next {
         case .whole: content = .settlement(settlement)
         case .piece(let jobs, let others): content = .settlement(settlement.piece(of: jobs, keeping: others))
-        case .refused(let job): content = .refused(job: job)
+        case .unrecorded(let job): content = .unrecorded(job: job)
         case .over: return nil
         }
-        return SettlementWrite(
+        return SettlementTry(
             content: content,
             claim: claim.jobs,
             outcomes: outcomes,
@@ -98,19 +100,19 @@ struct SettlementWriting: Sendable {
     /// Everything is written, by this worker.
     var isWritten: Bool { next == .over(isWritten: true) }
 
-    mutating func answered(_ answer: SettlementWrite.Effect) {
+    mutating func answered(_ answer: SettlementTry.Effect) {
         guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return
         }
-        if case .refused(let job) = next {
-            let message = claim.jobs.jobs[Int(job)].message
-            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten))
+        if case .unrecorded(let job) = next {
+            let message = claim.jobs[job].message
+            unrecorded.append(Unrecorded(job: job, message: message, error: rejection, isWritten: answer != .unwritten))
         }
         mayBeWritten = false
         settlementNumber += 1
-        if case .cut(let pieces, _) = stage, pieces.count > 1 {
-            stage = .cut(pieces.dropLast(), refusals: 0)
+        if case .inPieces(let pieces, _) = stage, pieces.count > 1 {
+            stage = .inPieces(pieces.dropLast(), rejections: 0)
         } else {
             stage = .over(isWritten: true)
         }
@@ -121,29 +123,29 @@ struct SettlementWriting: Sendable {
             failed(mayBeWritten: error.effect == .unknown)
             return .triesAgain(stuck: nil)
         }
-        refusal = error.message
+        rejection = error.message
         if settlement.pending > 0 { return .waitsForRest }
         // The claim stays in `inflight`. If the worker gave it up, its pushes would be sent again, so it keeps trying.
         var stuck: Int64?
-        if case .refused(let job) = next { stuck = claim.jobs.jobs[Int(job)].message }
-        return refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)
+        if case .unrecorded(let job) = next { stuck = claim.jobs[job].message }
+        return rejectedByPostgres() ? .triesNext : .triesAgain(stuck: stuck)
     }
 
     /// The try failed for a reason that will pass, or its answer was lost.
     mutating func failed(mayBeWritten: Bool) { self.mayBeWritten = self.mayBeWritten || mayBeWritten }
 
     /// PostgreSQL rejected the content. Returns whether another try is to be made at once.
-    mutating func refusedByDatabase() -> Bool {
-        var (pieces, refusals) = ([settlement.settled[...]], 0)
-        if case .cut(let cut, let times) = stage { (pieces, refusals) = (cut, times) }
+    mutating func rejectedByPostgres() -> Bool {
+        var (pieces, rejections) = ([settlement.settled[...]], 0)
+        if case .inPieces(let left, let times) = stage { (pieces, rejections) = (left, times) }
         guard let piece = pieces.last, piece.count > 1 else {
-            stage = .cut(pieces, refusals: refusals + 1)
+            stage = .inPieces(pieces, rejections: rejections + 1)
             return false
         }
         let middle = piece.startIndex + piece.count / 2
         pieces[pieces.count - 1] = piece[middle...]
         pieces.append(piece[..<middle])
-        stage = .cut(pieces, refusals: refusals)
+        stage = .inPieces(pieces, rejections: rejections)
         return true
     }
 }

@@ -4,8 +4,8 @@ import ApplePush
 ///
 /// A list without pushes allocates nothing, so a job whose pushes were all sent costs no memory here.
 struct SortedPushes {
-    /// Pushes that go back to the queue.
-    struct GoingBack {
+    /// Pushes to send again.
+    struct Repeats {
         fileprivate(set) var pushes: [Int32] = []
         /// Why they were not delivered.
         fileprivate(set) var causes = RetryCause.Counts()
@@ -17,9 +17,9 @@ struct SortedPushes {
     /// They failed for good.
     private(set) var failed: [Int32] = []
     /// They have used up an attempt, and have another.
-    private(set) var retried = GoingBack()
+    private(set) var retried = Repeats()
     /// They go back without using up an attempt.
-    private(set) var returned = GoingBack()
+    private(set) var returned = Repeats()
     /// They have not ended.
     private(set) var open: [Int32] = []
     /// How many of them, whatever their fate, have an unknown outcome.

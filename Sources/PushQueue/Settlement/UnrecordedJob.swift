@@ -5,11 +5,11 @@ import CarillonPostgres
 /// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its
 /// only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
-    /// Writes it; answers with a `SettlementWrite.Effect`.
+    /// Writes it; answers with a `SettlementTry.Effect`.
     static let statement = Statement(
-        "settle_refused",
+        "settle_unrecorded",
         """
-        SELECT carillon.settle_refused(app => $1, claim => $2, worker => $3, claimed => $4, settlement_number => $5, job => $6, \
+        SELECT carillon.settle_unrecorded(app => $1, claim => $2, worker => $3, claimed => $4, settlement_number => $5, job => $6, \
         sent => $7, failed => $8, expired => $9, token => $10, status => $11, apns_id => $12)
         """
     )
@@ -26,10 +26,10 @@ struct UnrecordedJob {
     /// - Parameter earlier: The outcomes in the first settlement, if there was one.
     init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
-        job = claim.jobs[Int(place)]
+        job = claim[place]
         for push in job.places where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
             let outcome = outcomes[Int(push)]
-            if outcome.verdict == .delivered { sent += 1 } else { failed += 1 }
+            if outcome.verdict == .accepted { sent += 1 } else { failed += 1 }
             add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)
         }
         guard earlier == nil else { return }

@@ -5,8 +5,8 @@ package import CarillonPostgres
 /// Claims jobs, has their pushes sent, and writes the outcomes.
 ///
 /// There is a task for each claim and none for a push: the pushes of a claim go to the backend as one batch, and their
-/// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
-/// other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
+/// outcomes come back as one. Claims and settlements share one pipelined connection. Heartbeats have their own, so they wait
+/// behind no other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
 package actor Worker {
     package struct Summary: Sendable {
         package let counters: WorkerCounters

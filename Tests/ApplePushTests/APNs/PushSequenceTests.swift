@@ -49,11 +49,11 @@ import Testing
 
     @Test(arguments: [0, 1, 999, 1000, 1001, 25_000])
     func `every token has its push, in the order of the tokens`(count: Int) async throws {
-        let backend = RecordedBackend { $0.hasSuffix("7") ? .rejected(410, "Unregistered", timestamp: 1) : .delivered }
+        let backend = RecordedBackend { $0.hasSuffix("7") ? .rejected(410, "Unregistered", timestamp: 1) : .accepted }
         var pushes: [APNs.Push] = []
         for try await push in try apns(backend).send(message(), to: Tokens(count: count)) { pushes.append(push) }
         #expect(pushes.map(\.token) == (0..<count).map(Self.token))
-        #expect(pushes.allSatisfy { $0.isDead == $0.token.hasSuffix("7") && $0.isDelivered != $0.isDead })
+        #expect(pushes.allSatisfy { $0.isDead == $0.token.hasSuffix("7") && $0.isAccepted != $0.isDead })
         #expect(Set(backend.sent.map(\.id)) == Set(pushes.map(\.id)))
     }
 
@@ -61,7 +61,7 @@ import Testing
         let backend = RecordedBackend()
         var count = 0
         let tokens = (0..<2_500).lazy.map { Self.token($0) }
-        for try await push in try apns(backend).send(message(), to: tokens) where push.isDelivered { count += 1 }
+        for try await push in try apns(backend).send(message(), to: tokens) where push.isAccepted { count += 1 }
         #expect(count == 2_500)
     }
 
@@ -78,14 +78,14 @@ import Testing
 
     @Test func `when no connection can be made, reading stops, and each token read has its push`() async throws {
         let failure = PushError(.unreachable, "Nobody is there.")
-        let backend = RecordedBackend { $0 < "00000bb8" ? .delivered : .unreachable(failure) }
+        let backend = RecordedBackend { $0 < "00000bb8" ? .accepted : .unreachable(failure) }
         let tokens = Tokens(count: 100_000)
         var pushes: [APNs.Push] = []
         let error = await #expect(throws: PushError.self) {
             for try await push in try apns(backend).send(message(), to: tokens) { pushes.append(push) }
         }
         #expect(error?.code == .unreachable)
-        #expect(pushes.filter(\.isDelivered).count == 3_000)
+        #expect(pushes.filter(\.isAccepted).count == 3_000)
         #expect(pushes.count == tokens.read.count && pushes.count < 20_000)
         #expect(pushes.dropFirst(3_000).allSatisfy { $0.unsentReason?.code == .unreachable && $0.isRetryable })
     }
@@ -136,7 +136,7 @@ import Testing
                 #expect(pushes.count == tokens.read.count && pushes.count < 10_000)
                 let sent = Set(server.seen.map(\.token))
                 for push in pushes where push.outcome.verdict == .safe { #expect(!sent.contains(push.token)) }
-                for push in pushes where push.isDelivered { #expect(sent.contains(push.token)) }
+                for push in pushes where push.isAccepted { #expect(sent.contains(push.token)) }
             }
         }
     }
@@ -149,7 +149,7 @@ import Testing
             try await withBackend { backend in
                 let session = Session(backend: backend)
                 let apns = APNs(session.connection(to: gateway, credential: try TestCredential.certificate()))
-                for try await push in apns.send(try message(), to: [Self.token(0)]) { #expect(push.isDelivered) }
+                for try await push in apns.send(try message(), to: [Self.token(0)]) { #expect(push.isAccepted) }
                 let many = Task {
                     for try await _ in apns.send(try message(), to: Tokens(count: 10_000)) { break }
                 }

@@ -7,7 +7,7 @@ import Testing
         _ tokens: [String],
         _ answers: [String: RecordedBackend.Answer]
     ) async throws -> (message: Message, result: APNs.Result, backend: RecordedBackend) {
-        let backend = RecordedBackend { answers[$0] ?? .delivered }
+        let backend = RecordedBackend { answers[$0] ?? .accepted }
         let connection = Session(backend: backend).connection(
             to: .sandbox,
             credential: try TestCredential.certificate()
@@ -25,7 +25,7 @@ import Testing
     }
 
     private static let matrix: [Row] = [
-        Row(answer: .delivered, isFailed: false, isError: false, isRetried: false),
+        Row(answer: .accepted, isFailed: false, isError: false, isRetried: false),
         Row(answer: .rejected(400, "BadDeviceToken"), isFailed: true, isError: false, isRetried: false),
         Row(answer: .rejected(400, "DeviceTokenNotForTopic"), isFailed: true, isError: false, isRetried: false),
         Row(answer: .rejected(410, "Unregistered"), isFailed: true, isError: false, isRetried: false),
@@ -55,7 +55,7 @@ import Testing
         )
         #expect(
             "\(result)"
-                == "1 delivered, 3 failed (410 Unregistered, MalformedToken), "
+                == "1 accepted, 3 failed (410 Unregistered, MalformedToken), "
                 + "2 rejected (429 TooManyRequests, 503 ServiceUnavailable), 1 not sent (unreachable), "
                 + "1 with unknown outcome (unreachable)"
         )
@@ -68,7 +68,7 @@ import Testing
             .connection(to: .sandbox, credential: try TestCredential.certificate())
         let message = try Message(tokens: ["a1", "b2"], alert: "Hello", collapseID: "a\nb", topic: "org.example.app")
         let result = try await APNs(connection).send(message)
-        #expect("\(result)" == "0 delivered, 2 rejected (MalformedHeader)")
+        #expect("\(result)" == "0 accepted, 2 rejected (MalformedHeader)")
     }
 
     @Test func `a refused credential is told apart from what a retry mends`() async throws {
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: matrix)
     private func `each outcome is in the right part of the result`(row: Row) async throws {
         let (message, result, _) = try await send(["a1", "b2"], ["a1": row.answer])
-        #expect(result.delivered == (row.isFailed || row.isError || row.isRetried ? 1 : 2))
+        #expect(result.accepted == (row.isFailed || row.isError || row.isRetried ? 1 : 2))
         #expect(result.failed.keys.contains("a1") == row.isFailed)
         #expect(result.errors.isEmpty != row.isError)
         #expect(result.needsRetry == row.isRetried)
@@ -145,13 +145,13 @@ import Testing
         let error = await #expect(throws: PushError.self) { try await send(["a1"], ["a1": .unreachable(failure)]) }
         #expect(error?.message == "Nobody is there.")
         let (_, result, _) = try await send(["a1", "b2"], ["b2": .unreachable(failure)])
-        #expect(result.delivered == 1)
+        #expect(result.accepted == 1)
         #expect(result.retry()?.tokens == ["b2"])
     }
 
     @Test func `a message without tokens has an empty result`() async throws {
         let (_, result, backend) = try await send([], [:])
-        #expect(result.delivered == 0)
+        #expect(result.accepted == 0)
         #expect(!result.needsRetry)
         #expect(backend.sent.isEmpty)
     }
@@ -188,7 +188,7 @@ import Testing
         #expect(result.pushes.map(\.unsentReason?.code) == [nil, nil, .unreachable, nil, nil])
         #expect(result.pushes.map(\.unknownReason?.code) == [nil, nil, nil, .unreachable, nil])
         #expect(result.unknownReason?.code == .unreachable)
-        #expect((result.delivered, result.failed.count, result.unsent.count, result.unknown) == (1, 2, 1, 1))
+        #expect((result.accepted, result.failed.count, result.unsent.count, result.unknown) == (1, 2, 1, 1))
     }
 
     @Test func `a result and its pushes describe themselves in a line`() async throws {
@@ -200,12 +200,12 @@ import Testing
             ]
         )
         #expect(
-            "\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable), "
+            "\(result)" == "1 accepted, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable), "
                 + "1 not sent (unreachable), 1 with unknown outcome (unreachable)"
         )
         #expect(
             result.pushes.map { "\($0)" } == [
-                "a1… delivered", "b2… 410 Unregistered", "c3… not sent: unreachable",
+                "a1… accepted", "b2… 410 Unregistered", "c3… not sent: unreachable",
                 "d4… outcome unknown: unreachable",
                 "e5… 503 ServiceUnavailable",
             ]

@@ -90,7 +90,7 @@ import Testing
                 topic: type == .location ? "org.example.app" + type.topicSuffix : nil
             )
             let result = try await APNs(connection).send(message)
-            #expect(result.delivered == 2, "\(result.errors) \(result.failed)")
+            #expect(result.accepted == 2, "\(result.errors) \(result.failed)")
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             let connection = Session(backend: backend).connection(to: gateway, credential: credential)
             let tokens = (0..<10_000).map(token)
             let result = try await APNs(connection).send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
-            #expect(result.delivered == 10_000)
+            #expect(result.accepted == 10_000)
             let deliveries = await simulator.deliveries()
             #expect(deliveries.map(\.token).sorted() == tokens)
             #expect(Set(deliveries.map(\.apnsID)).count == 10_000)
@@ -138,7 +138,7 @@ import Testing
             let bad = "bad0" + token(1).dropFirst(4)
             let message = try Message(tokens: [dead, bad, token(1)], alert: "Hello")
             let result = try await APNs(connection).send(message)
-            #expect(result.delivered == 1)
+            #expect(result.accepted == 1)
             #expect(result.failed[dead]?.timestamp == 1_700_000_000_123)
             #expect(result.feedback == [Feedback(token: dead, timestamp: 1_700_000_000_123)])
             #expect(result.failed[bad]?.reason == "BadDeviceToken")
@@ -150,7 +150,7 @@ import Testing
             $0.goAwayAfter = 100
         } _: { simulator, gateway, backend in
             let outcomes = await backend.deliver(batch(2000, digits: 64), to: gateway, with: try certificate(simulator))
-            #expect(outcomes.count { $0.verdict == .delivered } == 2000)
+            #expect(outcomes.count { $0.verdict == .accepted } == 2000)
             let delivered = await simulator.deliveries().filter { $0.status == 200 }
             #expect(delivered.count == 2000)
             #expect(Set(delivered.map(\.token)).count == 2000)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test
-    func `no push is reported as delivered that the gateway did not accept, with a reset after every hundred requests`()
+    func `no push is reported as accepted that the gateway did not accept, with a reset after every hundred requests`()
         async throws
     {
         try await withSimulator {
@@ -168,11 +168,11 @@ import Testing
             let batch = batch(2000, digits: 64)
             let outcomes = await backend.deliver(batch, to: gateway, with: try certificate(simulator))
             let delivered = Set(await simulator.deliveries().filter { $0.status == 200 }.map(\.token))
-            for (index, outcome) in outcomes.enumerated() where outcome.verdict == .delivered {
+            for (index, outcome) in outcomes.enumerated() where outcome.verdict == .accepted {
                 #expect(delivered.contains(batch.token(of: index)))
             }
-            #expect(outcomes.allSatisfy { [.delivered, .unknown, .safe].contains($0.verdict) })
-            #expect(outcomes.count { $0.verdict == .delivered } > 0)
+            #expect(outcomes.allSatisfy { [.accepted, .unknown, .safe].contains($0.verdict) })
+            #expect(outcomes.count { $0.verdict == .accepted } > 0)
         }
     }
 }

@@ -15,7 +15,7 @@ import Testing
                 $0.isSingleConnection = true
             } _: { backend in
                 let credential = try TestCredential.certificate()
-                #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.delivered])
+                #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.accepted])
                 async let held = backend.deliver(batch(4), to: gateway, with: credential)
                 while server.seen.count < 5 { await Task.yield() }
                 let more = await backend.deliver(batch(2), to: gateway, with: credential)
@@ -36,7 +36,7 @@ import Testing
                 $0.isSingleConnection = true
             } _: { backend in
                 let credential = try TestCredential.certificate()
-                #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.delivered])
+                #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.accepted])
                 var ends = server.ends.makeAsyncIterator()
                 _ = await ends.next()
                 var outcomes = await backend.deliver(batch(1), to: gateway, with: credential)

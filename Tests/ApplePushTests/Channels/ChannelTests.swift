@@ -72,7 +72,7 @@ import Testing
             #expect(try await channels.list() == [stores, plain])
             for (channel, expiry) in [(stores, APNs.Expiry.after(.seconds(60))), (plain, nil)] {
                 let push = try await apns.publish(try update(expiry), to: channel)
-                #expect(push.isDelivered && push.token == channel.description)
+                #expect(push.isAccepted && push.token == channel.description)
             }
             try await channels.remove(plain)
             #expect(try await channels.list() == [stores])
@@ -139,9 +139,9 @@ import Testing
                 topic: Self.app
             )
             try await withThrowingTaskGroup(of: Bool.self) { group in
-                for channel in made { group.addTask { try await apns.publish(message, to: channel).isDelivered } }
-                group.addTask { try await apns.send(alert).delivered == 50 }
-                for try await isDelivered in group { #expect(isDelivered) }
+                for channel in made { group.addTask { try await apns.publish(message, to: channel).isAccepted } }
+                group.addTask { try await apns.send(alert).accepted == 50 }
+                for try await isAccepted in group { #expect(isAccepted) }
             }
             let broadcasts = await simulator.deliveries().filter { $0.channelAction == "broadcast" }
             #expect(Set(broadcasts.compactMap(\.channel)) == Set(made.map(\.description)))

@@ -12,7 +12,7 @@ import Testing
     private func deliver(_ backend: any Backend, _ subject: BackendUnderTest, _ credential: Credential? = nil) async {
         let credential = credential ?? subject.credential
         let outcomes = await backend.deliver(batch(3, digits: 64), to: subject.gateway, with: credential)
-        #expect(outcomes.count == 3 && outcomes.allSatisfy { $0 == .delivered })
+        #expect(outcomes.count == 3 && outcomes.allSatisfy { $0 == .accepted })
     }
 
     @Test(arguments: Kind.allCases)

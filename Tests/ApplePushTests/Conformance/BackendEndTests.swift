@@ -12,7 +12,7 @@ import Testing
     private func check(_ outcomes: Outcomes, _ script: GatewayScript, _ code: PushError.Code) {
         let accepted = Set(script.accepted)
         for (number, outcome) in outcomes.enumerated() {
-            #expect(outcome.verdict == (accepted.contains(number) ? .delivered : .safe), "\(number)")
+            #expect(outcome.verdict == (accepted.contains(number) ? .accepted : .safe), "\(number)")
         }
         #expect(script.arrivals.count == accepted.count)
         #expect(outcomes.unsentReason?.code == code)
@@ -42,7 +42,7 @@ import Testing
         try await BackendUnderTest.with(kind, script, room: 5) { subject in
             let outcomes = await subject.deliver(20, DeliveryTerms(permit: permit)).outcomes
             check(outcomes, script, .cancelled)
-            #expect(outcomes[2] == .delivered && outcomes[19].verdict == .safe)
+            #expect(outcomes[2] == .accepted && outcomes[19].verdict == .safe)
         }
     }
 
@@ -77,9 +77,9 @@ import Testing
             start.open()
             let outcomes = await task.value
             check(outcomes, script, .cancelled)
-            #expect(outcomes[2] == .delivered && outcomes[19].verdict == .safe)
+            #expect(outcomes[2] == .accepted && outcomes[19].verdict == .safe)
             let count = script.arrivals.count
-            #expect(await subject.deliver(1).outcomes.allSatisfy { $0 == .delivered })
+            #expect(await subject.deliver(1).outcomes.allSatisfy { $0 == .accepted })
             #expect(script.arrivals.count == count + 1)
         }
     }
@@ -92,7 +92,7 @@ import Testing
             try await eventually { script.arrivals.contains(2) }
             if kind == .recorded {
                 // Its answers come at once: a delivery has ended before anything else can happen.
-                #expect(await delivering.allSatisfy { $0 == .delivered })
+                #expect(await delivering.allSatisfy { $0 == .accepted })
                 return
             }
             await subject.backend.shutdown()

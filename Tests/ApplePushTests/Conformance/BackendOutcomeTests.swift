@@ -21,7 +21,7 @@ import Testing
         try await BackendUnderTest.with(kind, script) { subject in
             let delivered = await subject.deliver(count)
             #expect(delivered.outcomes.count == count && delivered.rest == nil)
-            #expect(delivered.outcomes.allSatisfy { $0 == .delivered })
+            #expect(delivered.outcomes.allSatisfy { $0 == .accepted })
             #expect(script.accepted == Array(0..<count))
         }
     }
@@ -31,7 +31,7 @@ import Testing
         let script = GatewayScript { number, _ in number == 17 ? .refuse : .accept }
         try await BackendUnderTest.with(kind, script) { subject in
             let outcomes = await subject.deliver(50).outcomes
-            for (number, outcome) in outcomes.enumerated() where number != 17 { #expect(outcome == .delivered) }
+            for (number, outcome) in outcomes.enumerated() where number != 17 { #expect(outcome == .accepted) }
             #expect(outcomes[17].verdict == .rejected && outcomes[17].reason == .badDeviceToken)
             #expect(outcomes[17].action == .failToken && !outcomes[17].isRetryable)
             #expect(script.accepted.sorted() == (0..<50).filter { $0 != 17 })
@@ -45,12 +45,12 @@ import Testing
             let outcomes = await subject.deliver(5).outcomes
             if kind.isBinary {
                 // The protocol has no such answer: the gateway's feedback service lists the token.
-                #expect(outcomes[3] == .delivered)
+                #expect(outcomes[3] == .accepted)
             } else {
                 #expect(outcomes[3].action == .deleteToken && outcomes[3].status == 410)
                 #expect(outcomes[3].timestamp == 1_700_000_000_000)
             }
-            #expect(outcomes.enumerated().allSatisfy { $0 == 3 || $1 == .delivered })
+            #expect(outcomes.enumerated().allSatisfy { $0 == 3 || $1 == .accepted })
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             var pushes = batch(2, digits: 64)
             pushes.addPush(token: "no hex".utf8Span.span.bytes, heading: 0, id: PushID(high: 1, low: 1))
             let outcomes = await subject.backend.deliver(pushes, to: subject.gateway, with: subject.credential)
-            #expect(outcomes.map(\.verdict) == [.delivered, .delivered, .rejected])
+            #expect(outcomes.map(\.verdict) == [.accepted, .accepted, .rejected])
             #expect(outcomes[2].reason == .malformedToken && outcomes[2].status == 0)
             #expect(script.arrivals == [0, 1])
         }
@@ -94,7 +94,7 @@ import Testing
                 let times = accepted.count { $0 == number }
                 let isTrue =
                     switch outcome.verdict {
-                    case .delivered: times == 1
+                    case .accepted: times == 1
                     case .safe: times == 0
                     case .unknown: times <= 1
                     case .rejected, .pending: false
@@ -113,7 +113,7 @@ import Testing
                 again.addPush(token: token.utf8Span.span.bytes, heading: heading, id: id)
             }
             let retried = await subject.backend.deliver(again, to: subject.gateway, with: subject.credential)
-            #expect(retried.allSatisfy { $0 == .delivered })
+            #expect(retried.allSatisfy { $0 == .accepted })
             #expect(Set(script.accepted).count == script.accepted.count)
         }
     }
@@ -129,7 +129,7 @@ import Testing
             let result = try await apns.send(try Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
             let retry = try #require(result.retry())
             #expect(retry.tokens.contains(tokens[3]))
-            #expect(try await apns.send(retry).delivered == retry.tokens.count)
+            #expect(try await apns.send(retry).accepted == retry.tokens.count)
             #expect(script.arrivals.count { $0 == 3 } == 2)
             if kind.isBinary {
                 // A notification carries no identity that outlives its connection.
@@ -160,7 +160,7 @@ import Testing
                 outcomes = try #require(await early.rest?.outcomes())
             }
             for (number, outcome) in outcomes.enumerated() {
-                #expect(number == 2 ? outcome.reason == .badDeviceToken : outcome == .delivered)
+                #expect(number == 2 ? outcome.reason == .badDeviceToken : outcome == .accepted)
                 #expect([outcome.verdict, .pending].contains(early.outcomes[number].verdict))
             }
             #expect(script.accepted == (0..<10).filter { $0 != 2 })
@@ -172,7 +172,7 @@ import Testing
         try await BackendUnderTest.with(kind) { subject in
             let terms = DeliveryTerms(returnAfter: .seconds(600), permit: SendingPermit(for: .seconds(600)))
             let delivered = await subject.deliver(20, terms)
-            #expect(delivered.rest == nil && delivered.outcomes.allSatisfy { $0 == .delivered })
+            #expect(delivered.rest == nil && delivered.outcomes.allSatisfy { $0 == .accepted })
         }
     }
 }

@@ -13,8 +13,8 @@ import Testing
         case error
         /// In `errors` and in the retry.
         case retried
-        /// In neither: it was delivered.
-        case delivered
+        /// In neither: it was accepted.
+        case accepted
     }
 
     private static let tokens = (0..<9).map { batch(9, digits: 64).token(of: $0) }
@@ -61,7 +61,7 @@ import Testing
             let token = tokens[position]
             // What followed is sent again by the library, not by its user.
             #expect(accepted == Array(position + 1..<tokens.count), comment)
-            #expect(result.delivered == (place == .delivered ? 9 : 8), comment)
+            #expect(result.accepted == (place == .accepted ? 9 : 8), comment)
             #expect(result.failed.keys.map(\.self) == (place == .failed ? [token] : []), comment)
             #expect(result.failed[token]?.reason == (place == .failed ? reason : nil), comment)
             #expect(result.errors.map(\.reason) == (place == .error || place == .retried ? [reason] : []), comment)
@@ -94,7 +94,7 @@ import Testing
     @Test func `a shutdown names the last that was accepted, so nothing failed and nothing is left to retry`()
         async throws
     {
-        try await Self.check(10, .delivered, reason: nil)
+        try await Self.check(10, .accepted, reason: nil)
     }
 
     @Test(arguments: [0, 9, 77, 128, 255] as [UInt8])
@@ -107,6 +107,6 @@ import Testing
         let (result, accepted) = try await Self.send { _ in [] }
         #expect(result.retry()?.tokens == Self.tokens)
         #expect(result.errors.map(\.reason) == ["OutcomeUnknown"])
-        #expect(result.failed.isEmpty && result.delivered == 0 && accepted.isEmpty)
+        #expect(result.failed.isEmpty && result.accepted == 0 && accepted.isEmpty)
     }
 }

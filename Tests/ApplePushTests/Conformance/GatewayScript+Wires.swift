@@ -40,7 +40,7 @@ extension GatewayScript {
     func recordedAnswer(to token: String, _ flaw: BackendUnderTest.Flaw?) -> RecordedBackend.Answer {
         if let flaw { return .unreachable(flaw.error) }
         return switch judge(Self.number(token)) {
-        case .accept, .hold: .delivered
+        case .accept, .hold: .accepted
         case .refuse: .rejected(400, "BadDeviceToken")
         case .dead: .rejected(410, "Unregistered", timestamp: 1_700_000_000_000)
         case .cut: .unknown
@@ -50,14 +50,14 @@ extension GatewayScript {
     func relay(_ token: String, _ id: PushID, _ flaw: BackendUnderTest.Flaw?) async throws(PushError) -> Outcome? {
         if let flaw { throw flaw.error }
         switch judge(Self.number(token), id) {
-        case .accept: return .delivered
+        case .accept: return .accepted
         case .refuse: return Outcome(.rejected, status: 400, reason: .badDeviceToken)
         case .dead:
             let reason = Reason(name: "Unregistered") ?? .none
             return Outcome(.rejected, status: 410, reason: reason, timestamp: 1_700_000_000_000)
         case .hold:
             await gate.pass()
-            return Task.isCancelled ? nil : .delivered
+            return Task.isCancelled ? nil : .accepted
         case .cut: return nil
         }
     }

@@ -34,7 +34,7 @@ import Testing
                 #expect(result.errors.contains { $0.reason == name } != Self.failed.contains(name))
                 #expect(retry.contains(bad) == Self.retried.contains(name))
                 // A refused credential keeps others from being sent: they are to be retried.
-                let delivered = result.pushes.filter(\.isDelivered).map(\.token)
+                let delivered = result.pushes.filter(\.isAccepted).map(\.token)
                 let ended = Self.retried.contains(name) ? [] : [bad]
                 #expect((delivered + retry + ended).sorted() == tokens)
             }

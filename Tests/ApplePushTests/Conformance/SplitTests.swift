@@ -31,7 +31,7 @@ import Testing
                 split.withLock { $0 = place }
                 let backend = BinaryBackend(configuration)
                 let outcomes = await backend.deliver(batch(3), to: gateway, with: credential)
-                #expect(outcomes.map(\.verdict) == [.delivered, .rejected, .delivered], "split after \(place)")
+                #expect(outcomes.map(\.verdict) == [.accepted, .rejected, .accepted], "split after \(place)")
                 #expect(outcomes[1].status == 8, "split after \(place)")
                 await backend.shutdown()
             }

@@ -34,10 +34,10 @@ import Testing
             queue.checkPermits(at: start + .seconds(5))
             #expect(queue.waiting == 0)
             #expect(queue.next() == nil)
-            queue.end(first, .delivered)
+            queue.end(first, .accepted)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+        #expect(verdicts(delivered.outcomes) == [.accepted, .safe, .safe])
         #expect(delivered.rest == nil)
     }
 
@@ -78,21 +78,21 @@ import Testing
         let queue = Kept()
         let delivered = try deliver(3, DeliveryTerms(returnAfter: .seconds(1))) { deliveries in
             let pushes = try (0..<3).map { _ in try #require(deliveries.next()) }
-            deliveries.end(pushes[1], .delivered)
+            deliveries.end(pushes[1], .accepted)
             deliveries.passed(to: start + .milliseconds(999))
             #expect(deliveries.nextDue == start + .seconds(1))
             deliveries.passed(to: start + .seconds(1))
             #expect(deliveries.nextDue == .distantFuture)
             // The caller has the outcomes of that time.
             deliveries.end(pushes[0], Outcome(.unknown))
-            queue.end = { deliveries.end(pushes[2], .delivered) }
+            queue.end = { deliveries.end(pushes[2], .accepted) }
         }
-        #expect(verdicts(delivered.outcomes) == [.pending, .delivered, .pending])
+        #expect(verdicts(delivered.outcomes) == [.pending, .accepted, .pending])
         let rest = try #require(delivered.rest)
         async let waiting = rest.outcomes()
         queue.end()
-        #expect(verdicts(await waiting) == [.unknown, .delivered, .delivered])
-        #expect(verdicts(await rest.outcomes()) == [.unknown, .delivered, .delivered])
+        #expect(verdicts(await waiting) == [.unknown, .accepted, .accepted])
+        #expect(verdicts(await rest.outcomes()) == [.unknown, .accepted, .accepted])
     }
 
     /// What is to be done later in a test.
@@ -105,23 +105,23 @@ import Testing
             let first = try #require(queue.next())
             queue.passed(to: start + .seconds(1))
             #expect(queue.nextDue == start + .seconds(2))
-            queue.end(first, .delivered)
+            queue.end(first, .accepted)
             queue.passed(to: start + .seconds(2))
             queue.giveUp(.late)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.delivered, .pending])
+        #expect(verdicts(delivered.outcomes) == [.accepted, .pending])
         let rest = try #require(delivered.rest)
-        #expect(verdicts(await rest.outcomes()) == [.delivered, .safe])
+        #expect(verdicts(await rest.outcomes()) == [.accepted, .safe])
     }
 
     @Test func `a delivery that ends in time has no remainder`() throws {
         let delivered = try deliver(1, DeliveryTerms(returnAfter: .seconds(1))) { queue in
-            queue.end(try #require(queue.next()), .delivered)
+            queue.end(try #require(queue.next()), .accepted)
             queue.passed(to: start + .seconds(1))
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.delivered])
+        #expect(verdicts(delivered.outcomes) == [.accepted])
         #expect(delivered.rest == nil)
     }
 
@@ -130,7 +130,7 @@ import Testing
             let push = try #require(queue.next())
             queue.passed(to: start + .milliseconds(1))
             #expect(queue.nextDue > start + .milliseconds(1))
-            queue.end(push, .delivered)
+            queue.end(push, .accepted)
         }
     }
 
@@ -140,14 +140,14 @@ import Testing
             queue.passed(to: start + .seconds(19))
             #expect(queue.nextDue == start + .seconds(20))
             queue.answered(at: start + .seconds(19))
-            queue.end(first, .delivered)
+            queue.end(first, .accepted)
             queue.passed(to: start + .seconds(38))
             #expect(queue.waiting == 2)
             #expect(queue.nextDue == start + .seconds(39))
             queue.passed(to: start + .seconds(39))
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+        #expect(verdicts(delivered.outcomes) == [.accepted, .safe, .safe])
     }
 
     @Test func `a push that comes back after its delivery was cancelled is not sent again`() throws {
@@ -157,10 +157,10 @@ import Testing
             queue.takeBack(pushes[0])
             queue.takeBack(pushes[1], isRefused: true)
             #expect(queue.next() == nil)
-            queue.end(pushes[2], .delivered)
+            queue.end(pushes[2], .accepted)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.safe, .safe, .delivered])
+        #expect(verdicts(delivered.outcomes) == [.safe, .safe, .accepted])
         #expect(delivered.outcomes.withheld?.code == .cancelled)
     }
 
@@ -170,8 +170,8 @@ import Testing
             #expect(queue.nextSize == size)
             #expect(queue.next(upTo: size - 1) == nil)
             #expect(queue.waiting == 2)
-            queue.end(try #require(queue.next(upTo: size)), .delivered)
-            queue.end(try #require(queue.next()), .delivered)
+            queue.end(try #require(queue.next(upTo: size)), .accepted)
+            queue.end(try #require(queue.next()), .accepted)
             #expect(queue.nextSize == nil)
         }
     }

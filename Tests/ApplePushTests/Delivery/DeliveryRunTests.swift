@@ -19,7 +19,7 @@ import Testing
         queue.add(Delivery(1, batch, DeliveryTerms(), at: start)) { outcomes = $0.outcomes }
         while let run = queue.next(count, in: room) {
             runs.append(run.positions)
-            for position in run.positions { queue.end(run.push(at: position), .delivered) }
+            for position in run.positions { queue.end(run.push(at: position), .accepted) }
         }
         return (runs, try #require(outcomes))
     }
@@ -42,7 +42,7 @@ import Testing
         }
         let (runs, outcomes) = try self.runs(of: batch, taking: 100)
         #expect(runs == [0..<2, 2..<3, 4..<5])
-        #expect(outcomes.map(\.verdict) == [.delivered, .delivered, .delivered, .rejected, .delivered])
+        #expect(outcomes.map(\.verdict) == [.accepted, .accepted, .accepted, .rejected, .accepted])
     }
 
     @Test func `a run fits into the window`() throws {
@@ -57,14 +57,14 @@ import Testing
         queue.add(Delivery(1, batch(6), DeliveryTerms(), at: start)) { outcomes = $0.outcomes }
         let first = try #require(queue.next(4, in: .unlimited))
         for position in [1, 3] { queue.takeBack(first.push(at: position)) }
-        for position in [0, 2] { queue.end(first.push(at: position), .delivered) }
+        for position in [0, 2] { queue.end(first.push(at: position), .accepted) }
         #expect(queue.waiting == 4)
         var runs: [Range<Int>] = []
         while let run = queue.next(4, in: .unlimited) {
             runs.append(run.positions)
-            for position in run.positions { queue.end(run.push(at: position), .delivered) }
+            for position in run.positions { queue.end(run.push(at: position), .accepted) }
         }
         #expect(runs == [1..<2, 3..<4, 4..<6])
-        #expect(outcomes?.allSatisfy { $0.verdict == .delivered } == true)
+        #expect(outcomes?.allSatisfy { $0.verdict == .accepted } == true)
     }
 }

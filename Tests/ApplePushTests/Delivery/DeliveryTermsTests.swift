@@ -44,11 +44,11 @@ import Testing
             let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
             #expect(early.outcomes[3].verdict == .pending)
-            #expect(early.outcomes.allSatisfy { $0.verdict == .pending || $0.verdict == .delivered })
-            #expect(early.outcomes.contains { $0.verdict == .delivered })
+            #expect(early.outcomes.allSatisfy { $0.verdict == .pending || $0.verdict == .accepted })
+            #expect(early.outcomes.contains { $0.verdict == .accepted })
             let rest = try #require(early.rest)
             _ = await backend.deliver(release, to: gateway, with: credential)
-            #expect(count(await rest.outcomes()) == [.delivered: 10])
+            #expect(count(await rest.outcomes()) == [.accepted: 10])
             #expect(server.seen.count == 11)
             #expect(Set(server.seen.map(\.token)).count == 11)
         }
@@ -60,7 +60,7 @@ import Testing
                 let terms = DeliveryTerms(returnAfter: .seconds(60), permit: SendingPermit(for: .seconds(60)))
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(2000), to: gateway, with: credential, terms: terms)
-                #expect(count(delivered.outcomes) == [.delivered: 2000])
+                #expect(count(delivered.outcomes) == [.accepted: 2000])
                 #expect(delivered.rest == nil)
             }
         })
@@ -96,7 +96,7 @@ import Testing
             let early = await backend?.deliver(batch(10), to: gateway, with: credential, terms: terms)
             backend = nil
             let rest = try #require(early?.rest)
-            #expect(count(await rest.outcomes()) == [.delivered: 9, .unknown: 1])
+            #expect(count(await rest.outcomes()) == [.accepted: 9, .unknown: 1])
         }
     }
 
@@ -113,7 +113,7 @@ import Testing
                 let rest = try #require(early.rest)
                 let task = Task { await rest.outcomes() }
                 task.cancel()
-                #expect(count(await task.value) == [.delivered: 2, .unknown: 5, .safe: 13])
+                #expect(count(await task.value) == [.accepted: 2, .unknown: 5, .safe: 13])
                 #expect(server.seen.count == 7)
             }
         }
@@ -132,15 +132,15 @@ import Testing
         let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
         try await withBackend { backend in
             let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
-            #expect(count(warm) == [.delivered: 1])
+            #expect(count(warm) == [.accepted: 1])
             // The answers free streams only when the permit is over.
             let terms = DeliveryTerms(returnAfter: .milliseconds(100), permit: SendingPermit(for: .milliseconds(800)))
             let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
             #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
             let rest = try #require(early.rest)
-            #expect(count(await rest.outcomes()) == [.safe: 15, .delivered: 5])
+            #expect(count(await rest.outcomes()) == [.safe: 15, .accepted: 5])
             let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
-            #expect(count(later) == [.delivered: 3])
+            #expect(count(later) == [.accepted: 3])
             let received = await simulator.deliveries()
             #expect(received.count == 1 + 5 + 3)
         }

@@ -36,7 +36,7 @@ import Testing
         #expect(unsent.outcomes.allSatisfy { $0.verdict == .safe })
         permit.extend(for: .seconds(60))
         let sent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
-        #expect(sent.outcomes.allSatisfy { $0.verdict == .delivered })
+        #expect(sent.outcomes.allSatisfy { $0.verdict == .accepted })
         #expect(backend.sent.count == 2)
     }
 }

@@ -38,7 +38,7 @@ import Testing
         } _: { simulator, gateway, backend, credential in
             let batch = batch(1_000, digits: 64, payload: kilobytes)
             let outcomes = await backend.deliver(batch, to: gateway, with: credential)
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             let statistics = await simulator.statistics()
             #expect(statistics.requests == 1_000)
             #expect(statistics.connections == 4)
@@ -66,7 +66,7 @@ import Testing
                 with: credential,
                 terms: DeliveryTerms()
             )
-            #expect(small.outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(small.outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(small.capacity == 1_000)
         }
     }

@@ -16,7 +16,7 @@ import Testing
     private func checkTruth(_ outcomes: Outcomes, _ batch: PushBatch, delivered: Set<String>, _ server: TestGateway) {
         for (index, outcome) in outcomes.enumerated() {
             let token = batch.token(of: index)
-            if outcome.verdict == .delivered { #expect(delivered.contains(token)) }
+            if outcome.verdict == .accepted { #expect(delivered.contains(token)) }
             if outcome.verdict == .safe { #expect(!delivered.contains(token)) }
         }
     }
@@ -27,7 +27,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
-                #expect(count(outcomes) == [.delivered: 200])
+                #expect(count(outcomes) == [.accepted: 200])
                 #expect(server.connections >= 19)
                 #expect(Set(server.seen.map(\.token)).count == 200)
             }
@@ -43,7 +43,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
-                #expect(count(outcomes) == [.delivered: 50])
+                #expect(count(outcomes) == [.accepted: 50])
                 #expect(server.seen.count == 50)
                 #expect(server.connections == 2)
             }
@@ -56,7 +56,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
-                #expect(count(outcomes) == [.delivered: 9, .safe: 1])
+                #expect(count(outcomes) == [.accepted: 9, .safe: 1])
                 #expect(outcomes[3].verdict == .safe)
                 #expect(server.seen.filter { $0.token == "00000003" }.count > 1)
                 #expect(Set(server.seen.filter { $0.token == "00000003" }.map(\.id)).count == 1)
@@ -71,7 +71,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
-                #expect(count(outcomes) == [.delivered: 9, .unknown: 1])
+                #expect(count(outcomes) == [.accepted: 9, .unknown: 1])
                 #expect(outcomes.unanswered?.message.contains("ended the request without an answer") == true)
                 #expect(outcomes[3].verdict == .unknown)
                 #expect(server.seen.count == 10)
@@ -90,7 +90,7 @@ import Testing
                 let batch = batch(100)
                 let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
                 let counts = count(outcomes)
-                #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 100)
+                #expect(counts[.accepted, default: 0] + counts[.unknown, default: 0] == 100)
                 #expect((1...20).contains(counts[.unknown, default: 0]))
                 #expect(server.connections == 2)
                 checkTruth(outcomes, batch, delivered: Set(server.seen.map(\.token)), server)
@@ -108,8 +108,8 @@ import Testing
                 let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
                 // On a busy machine others may be late too, and then their outcome is unknown as well.
                 #expect(outcomes[3].verdict == .unknown && outcomes.unanswered?.code == .timedOut)
-                #expect(outcomes.allSatisfy { $0.verdict == .delivered || $0.verdict == .unknown })
-                #expect(outcomes.contains { $0.verdict == .delivered })
+                #expect(outcomes.allSatisfy { $0.verdict == .accepted || $0.verdict == .unknown })
+                #expect(outcomes.contains { $0.verdict == .accepted })
             }
         }
     }
@@ -130,7 +130,7 @@ import Testing
                 #expect(silent.count >= 5)
                 for (index, outcome) in outcomes.enumerated() {
                     let isSilent = silent.contains(batch.token(of: index))
-                    #expect(outcome.verdict == .unknown || (outcome.verdict == .delivered && !isSilent))
+                    #expect(outcome.verdict == .unknown || (outcome.verdict == .accepted && !isSilent))
                 }
                 #expect(server.connections >= 2)
             }
@@ -178,7 +178,7 @@ import Testing
                 $0.connections = 1
             } _: { backend in
                 let outcomes = await backend.deliver(batch(400), to: gateway, with: try TestCredential.certificate())
-                #expect(count(outcomes) == [.delivered: 400])
+                #expect(count(outcomes) == [.accepted: 400])
                 #expect(server.seen.count == 400)
                 #expect(server.connections == 1)
             }
@@ -198,8 +198,8 @@ import Testing
                 let batch = batch(1000)
                 let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
                 let counts = count(outcomes)
-                #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 1000)
-                #expect(counts[.delivered, default: 0] > 600)
+                #expect(counts[.accepted, default: 0] + counts[.unknown, default: 0] == 1000)
+                #expect(counts[.accepted, default: 0] > 600)
                 checkTruth(outcomes, batch, delivered: Set(answered.withLock { $0.keys }), server)
                 #expect(answered.withLock { $0.values.allSatisfy { $0 == 1 } })
             }
@@ -248,7 +248,7 @@ import Testing
                 task.cancel()
                 #expect(count(await task.value) == [.unknown: 5, .safe: 15])
                 isHeld.withLock { $0 = false }
-                #expect(count(await backend.deliver(batch(3), to: gateway, with: credential)) == [.delivered: 3])
+                #expect(count(await backend.deliver(batch(3), to: gateway, with: credential)) == [.accepted: 3])
             }
         }
     }
@@ -269,7 +269,7 @@ import Testing
                 let outcomes = await sending
                 let counts = count(outcomes)
                 #expect(counts[.safe, default: 0] > 0)
-                #expect(counts[.delivered, default: 0] <= 500)
+                #expect(counts[.accepted, default: 0] <= 500)
                 #expect(counts.values.reduce(0, +) == 3000)
             }
         }

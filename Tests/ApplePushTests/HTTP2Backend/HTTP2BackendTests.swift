@@ -65,7 +65,7 @@ func batch(
                     collapseID: "group 1"
                 )
                 let result = try await APNs(connection).send(message)
-                #expect(result.delivered == 2)
+                #expect(result.accepted == 2)
                 #expect(!result.needsRetry)
                 let seen = server.seen
                 #expect(seen.map(\.token) == ["a1b2", "C3D4"])
@@ -108,7 +108,7 @@ func batch(
                         case "1": (.rejected, 410, "Unregistered")
                         case "2": (.rejected, 400, "BadDeviceToken")
                         case "3": (.rejected, 503, "SomethingNew")
-                        default: (.delivered, 200, "")
+                        default: (.accepted, 200, "")
                         }
                     if outcome.verdict != expected.0 || Int(outcome.status) != expected.1
                         || outcomes.text(of: outcome.reason) != expected.2
@@ -134,7 +134,7 @@ func batch(
                 let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
                 let message = try Message(tokens: ["a1", "no hex", "", "b2/../x", "c3"], alert: "Hello")
                 let result = try await APNs(connection).send(message)
-                #expect(result.delivered == 2)
+                #expect(result.accepted == 2)
                 #expect(Set(result.failed.keys) == ["no hex", "", "b2/../x"])
                 #expect(result.failed["no hex"]?.reason == "MalformedToken")
                 #expect(server.seen.map(\.token) == ["a1", "c3"])
@@ -149,7 +149,7 @@ func batch(
                 let bad = await backend.deliver(batch(3, topic: "org\r\nx: y"), to: gateway, with: credential)
                 #expect(bad.allSatisfy { $0.verdict == .rejected && $0.reason == .malformedHeader && $0.status == 0 })
                 let good = await backend.deliver(batch(3), to: gateway, with: credential)
-                #expect(good.allSatisfy { $0.verdict == .delivered })
+                #expect(good.allSatisfy { $0.verdict == .accepted })
                 #expect(server.seen.count == 3)
             }
         })
@@ -196,7 +196,7 @@ func batch(
                     await withTaskGroup(of: Bool.self) { group in
                         for _ in 0..<3 {
                             group.addTask {
-                                await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .delivered
+                                await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted
                             }
                             group.addTask {
                                 await backend.outdate(idle: .zero)
@@ -275,7 +275,7 @@ func batch(
                 var ends = server.ends.makeAsyncIterator()
                 #expect(await ends.next() == 1)
                 let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
-                #expect(outcomes[0].verdict == .delivered)
+                #expect(outcomes[0].verdict == .accepted)
                 #expect(server.connections == 2)
             }
         })
@@ -291,7 +291,7 @@ func batch(
                         to: gateway,
                         with: try TestCredential.certificate()
                     )
-                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(outcomes.allSatisfy { $0.verdict == .accepted })
                     #expect(server.seen.count == 500)
                 }
             }
@@ -322,7 +322,7 @@ func batch(
                 try await withBackend { backend in
                     let batch = batch(3000, payload: payload)
                     let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
-                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(outcomes.allSatisfy { $0.verdict == .accepted })
                     #expect(server.seen.count == 3000)
                     #expect(server.seen.allSatisfy { $0.body == payload })
                 }
@@ -341,7 +341,7 @@ func batch(
                     for number in 0..<500 {
                         group.addTask {
                             let message = try Message(tokens: ["a1", "b2"], alert: "Hello \(number)", badge: number)
-                            return try await APNs(connection).send(message).delivered
+                            return try await APNs(connection).send(message).accepted
                         }
                     }
                     return try await group.reduce(0, +)

@@ -20,7 +20,7 @@ import Testing
             #expect(first[0].verdict == .unknown)
             try await eventually { backend.traffic.ends == [name: 1] }
             let second = await backend.deliver(batch(10), to: gateway, with: credential)
-            #expect(second.allSatisfy { $0.verdict == .delivered })
+            #expect(second.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 2)
         }
     }
@@ -60,7 +60,7 @@ import Testing
         } test: { _, gateway, backend in
             let credential = try TestCredential.certificate()
             #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .unknown)
-            #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .delivered)
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted)
         }
     }
 
@@ -123,7 +123,7 @@ import Testing
             try await line.listen()
         } test: { server, gateway, backend in
             let credential = try TestCredential.certificate()
-            #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .delivered)
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted)
             #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .unknown)
             #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
             #expect(server.connections == 2)
@@ -166,7 +166,7 @@ import Testing
             try await line.listen()
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 2)
         }
     }
@@ -189,7 +189,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             let later = opened.withLock { $0 }.filter { $0.key > 3 }.map(\.value)
             #expect(!later.isEmpty && later.allSatisfy { $0 <= 58 }, "\(later)")
         }
@@ -207,8 +207,8 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(300), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered || $0.verdict == .safe })
-            #expect(outcomes.count { $0.verdict == .delivered } > 250)
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted || $0.verdict == .safe })
+            #expect(outcomes.count { $0.verdict == .accepted } > 250)
             #expect(server.connections == 1)
         }
     }

@@ -15,7 +15,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.providerToken())
-                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                #expect(outcomes.allSatisfy { $0.verdict == .accepted })
                 let bearers = Set(server.seen.map { $0.fields["authorization"] ?? "" })
                 #expect(bearers.count == 1)
                 #expect(bearers.first?.hasPrefix("bearer ey") == true)
@@ -51,7 +51,7 @@ import Testing
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
                 #expect(outcomes[0].verdict == .rejected)
-                #expect(outcomes[0].action == .pauseCredential)
+                #expect(outcomes[0].action == .holdCredential)
                 #expect(outcomes.dropFirst().allSatisfy { $0.verdict == .safe })
                 #expect(outcomes.connectFailure?.code == .refused)
                 #expect(outcomes.connectFailure?.message.contains("InvalidProviderToken") == true)
@@ -101,7 +101,7 @@ import Testing
                     }
                 }
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: credential)
-                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                #expect(outcomes.allSatisfy { $0.verdict == .accepted })
                 #expect(minted.withLock { $0.map { $0?.jwt } } == [nil, "token1"])
                 #expect(server.connections == 2)
                 let first = server.seen.filter { $0.token == "00000000" }

@@ -17,7 +17,7 @@ import Testing
             let credential = try TestCredential.certificate()
             while server.connections < 2 {
                 let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
-                #expect(outcomes[0].verdict == .delivered)
+                #expect(outcomes[0].verdict == .accepted)
             }
             try await eventually { backend.traffic.ends["settings_unacknowledged"] == 1 }
         }
@@ -60,7 +60,7 @@ import Testing
             try await line.serve()
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(3_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 1)
         }
     }
@@ -79,7 +79,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 1)
         }
     }
@@ -95,7 +95,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 1)
         }
     }
@@ -114,7 +114,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(2_000), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 1)
         }
     }
@@ -148,7 +148,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(server.connections == 2)
             #expect(complete.withLock { $0 } == 200, "none was sent twice")
             #expect(backend.traffic.ends == ["window_closed": 1])
@@ -172,7 +172,7 @@ import Testing
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(100), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             #expect(complete.withLock { $0 } == 100, "none was sent twice")
             #expect(server.connections == 1 && backend.traffic.lateAnswers == 0)
         }
@@ -192,7 +192,7 @@ import Testing
             }
         } test: { _, gateway, backend in
             let outcomes = await backend.deliver(batch(5), to: gateway, with: try TestCredential.certificate())
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
         }
     }
 
@@ -211,7 +211,7 @@ import Testing
             // Several times what buffers hold.
             let batch = batch(1_000, payload: String(repeating: "x", count: 20_000))
             let outcomes = await backend.deliver(batch, to: gateway, with: credential)
-            #expect(outcomes.allSatisfy { $0.verdict == .delivered || $0.verdict == .unknown })
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted || $0.verdict == .unknown })
             #expect(outcomes.count { $0.verdict == .unknown } <= 500)
             try await eventually { backend.traffic.ends["stalled"] == 1 }
             #expect(server.connections == 2)
@@ -239,7 +239,7 @@ import Testing
             try await eventually { backend.traffic.ends["silent"] == 1 }
             #expect(opened.withLock { $0 } == 1)
             let later = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
-            #expect(later.allSatisfy { $0.verdict == .delivered })
+            #expect(later.allSatisfy { $0.verdict == .accepted })
         }
     }
 
@@ -253,7 +253,7 @@ import Testing
             let credential = try TestCredential.certificate()
             while server.connections < 4 {
                 let outcomes = await backend.deliver(batch(100), to: gateway, with: credential)
-                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                #expect(outcomes.allSatisfy { $0.verdict == .accepted })
             }
             #expect((backend.traffic.ends["aged"] ?? 0) >= 2)
             #expect(Set(backend.traffic.ends.keys) == ["aged"])

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: BinaryFormat.allCases)
-    func `a push counts as delivered when no error came for the quiet period`(format: BinaryFormat) async throws {
+    func `a push counts as accepted when no error came for the quiet period`(format: BinaryFormat) async throws {
         let seen = Mutex<[BinaryNotification]>([])
         try await Self.with {
             $0.format = format
@@ -45,7 +45,7 @@ import Testing
             while let notification = try await line.nextNotification() { seen.withLock { $0.append(notification) } }
         } test: { server, gateway, backend in
             let outcomes = try await Self.deliver(500, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(outcomes.allSatisfy { $0 == .accepted })
             // The gateway need not have read all that counts as delivered.
             try await eventually { seen.withLock { $0.count } == 500 }
             #expect(seen.withLock { $0.map(\.number) } == Array(0..<500))
@@ -72,7 +72,7 @@ import Testing
         } test: { server, gateway, backend in
             let outcomes = try await Self.deliver(1000, to: gateway, by: backend)
             for number in outcomes.indices {
-                #expect(outcomes[number].verdict == (number == bad ? .rejected : .delivered), "\(number)")
+                #expect(outcomes[number].verdict == (number == bad ? .rejected : .accepted), "\(number)")
             }
             #expect(outcomes[bad].reason == .badDeviceToken)
             #expect(taken.withLock { $0 } == (0..<1000).filter { $0 != bad })
@@ -95,7 +95,7 @@ import Testing
             try await line.send(last?.refusal(10) ?? [])
         } test: { _, gateway, backend in
             let outcomes = try await Self.deliver(10, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(outcomes.allSatisfy { $0 == .accepted })
             #expect(again.withLock { $0 } == Array(4..<10))
         }
     }
@@ -135,7 +135,7 @@ import Testing
         } test: { server, gateway, backend in
             for _ in 1...3 {
                 let outcomes = try await Self.deliver(200, to: gateway, by: backend)
-                #expect(outcomes.allSatisfy { $0 == .delivered })
+                #expect(outcomes.allSatisfy { $0 == .accepted })
             }
             #expect(server.connections == 3)
         }
@@ -155,7 +155,7 @@ import Testing
             let unknown = await backend.deliver(batch(10), to: gateway, with: first)
             #expect(unknown.allSatisfy { $0.verdict == .unknown })
             let quiet = await backend.deliver(batch(10), to: gateway, with: first)
-            #expect(quiet.allSatisfy { $0 == .delivered })
+            #expect(quiet.allSatisfy { $0 == .accepted })
             #expect(barriers.withLock { $0 } == 1)
             #expect(server.connections == 2)
         }
@@ -171,7 +171,7 @@ import Testing
             try await line.acceptUntilBarrier { number in numbers.withLock { $0.append(number) } }
         } test: { server, gateway, backend in
             let outcomes = try await Self.deliver(500, to: gateway, by: backend)
-            #expect(outcomes.allSatisfy { $0 == .delivered })
+            #expect(outcomes.allSatisfy { $0 == .accepted })
             #expect(numbers.withLock { $0 } == Array(0..<500))
             #expect(server.connections == 5)
         }

@@ -21,7 +21,7 @@ import Testing
                 let isRefused = fuzz.refused.contains(UInt32(number))
                 let isTrue =
                     switch outcomes[number].verdict {
-                    case .delivered: accepted == 1
+                    case .accepted: accepted == 1
                     case .rejected: isRefused && accepted == 0
                     case .safe: accepted == 0
                     case .unknown: accepted <= 1
@@ -30,7 +30,7 @@ import Testing
                 #expect(isTrue, "seed \(seed): \(number) is \(outcomes[number].verdict), accepted \(accepted) times")
             }
             #expect(queue.isEmpty, "seed \(seed)")
-            delivered += outcomes.count { $0.verdict == .delivered }
+            delivered += outcomes.count { $0.verdict == .accepted }
             conversations += fuzz.conversations
         }
         #expect(delivered > 0 && conversations > 0)

@@ -24,7 +24,7 @@ import Testing
     @Test func `an error proves those before it, and those after it were discarded`() {
         var window = Self.window(5)
         let fates = window.answered(BinaryReply(status: 8, identifier: 3))
-        #expect(Self.numbers(fates.delivered) == [1, 2])
+        #expect(Self.numbers(fates.accepted) == [1, 2])
         #expect(fates.refused == Self.push(3))
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
         #expect(fates.unknown.isEmpty)
@@ -34,7 +34,7 @@ import Testing
     @Test func `a shutdown names the last that was accepted`() {
         var window = Self.window(5)
         let fates = window.answered(BinaryReply(status: 10, identifier: 3))
-        #expect(Self.numbers(fates.delivered) == [1, 2, 3])
+        #expect(Self.numbers(fates.accepted) == [1, 2, 3])
         #expect(fates.refused == nil)
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
     }
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
     }
 
-    @Test func `an error for one that was taken to be delivered discards all that followed`() {
+    @Test func `an error for one that was taken to be accepted discards all that followed`() {
         var window = Self.window(3)
         #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(3))) == [1, 2, 3])
         for number in 4...6 { window.append(Self.push(number), length: 10) }
@@ -113,7 +113,7 @@ import Testing
         #expect(window.count == 3)
         window.wrote(18)
         let fates = window.answered(BinaryReply(status: 2, identifier: 4))
-        #expect(Self.numbers(fates.delivered) == [1, 2, 3])
+        #expect(Self.numbers(fates.accepted) == [1, 2, 3])
         #expect(fates.refused == nil)
         #expect(window.count == 0)
     }
@@ -132,7 +132,7 @@ import Testing
                     var window = Self.window(5, written: cut)
                     let fates = window.answered(BinaryReply(status: status, identifier: identifier))
                     let refused = [fates.refused].compactMap(\.self)
-                    let all = Array(fates.delivered) + refused + fates.unknown + fates.unprocessed
+                    let all = Array(fates.accepted) + refused + fates.unknown + fates.unprocessed
                     #expect(Self.numbers(all) == [1, 2, 3, 4, 5], "\(cut) \(identifier) \(status)")
                     #expect(window.closed() == SentWindow.Fates())
                 }

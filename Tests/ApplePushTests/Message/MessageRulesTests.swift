@@ -51,7 +51,7 @@ import Testing
                 let payload = #"{"a":""# + String(repeating: "x", count: size - 8) + #""}"#
                 let message = try Message(tokens: ["a1"], payload: payload, pushType: type, topic: "org.example.app")
                 if size == limit {
-                    #expect(try await APNs(connection).send(message).delivered == 1)
+                    #expect(try await APNs(connection).send(message).accepted == 1)
                     continue
                 }
                 let error = await #expect(throws: PushError.self) { try await APNs(connection).send(message) }

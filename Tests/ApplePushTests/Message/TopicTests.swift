@@ -62,7 +62,7 @@ import Testing
                 topic: "com.example.app"
             )
             let result = try await apns.send(message)
-            #expect(result.delivered == 1, "\(type): \(result.errors) \(result.failed)")
+            #expect(result.accepted == 1, "\(type): \(result.errors) \(result.failed)")
         }
         await session.shutdown()
         await simulator.stop()

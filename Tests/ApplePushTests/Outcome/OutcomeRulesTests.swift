@@ -6,7 +6,7 @@ import Testing
     private func answer(_ status: UInt16, _ body: String, retryAfter: Int32? = nil) -> (
         outcome: Outcome, reason: String
     ) {
-        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        var outcomes = Outcomes(repeating: .accepted, count: 1)
         let outcome = OutcomeRules.outcome(
             status: status,
             retryAfter: retryAfter,
@@ -33,9 +33,9 @@ import Testing
         #expect(answer(400, "{\"reason\":\"a\u{0}b\"}").reason == "a?b")
     }
 
-    @Test func `200 is delivered, whatever the body`() {
-        #expect(answer(200, "").outcome == .delivered)
-        #expect(answer(200, #"{"reason":"Unregistered"}"#).outcome == .delivered)
+    @Test func `200 is accepted, whatever the body`() {
+        #expect(answer(200, "").outcome == .accepted)
+        #expect(answer(200, #"{"reason":"Unregistered"}"#).outcome == .accepted)
     }
 
     @Test func `every other status is a rejection with its reason`() {

@@ -12,10 +12,10 @@ import Testing
         ("IdleTimeout", 400, .replaceConnection, true), ("InvalidPushType", 400, .failMessage, false),
         ("MissingDeviceToken", 400, .failToken, false), ("MissingTopic", 400, .failMessage, false),
         ("PayloadEmpty", 400, .failMessage, false), ("TopicDisallowed", 400, .failTopic, false),
-        ("BadCertificate", 403, .pauseCredential, true), ("BadCertificateEnvironment", 403, .pauseCredential, true),
-        ("BadEnvironmentKeyIdInToken", 403, .pauseCredential, true),
-        ("ExpiredProviderToken", 403, .renewProviderToken, true), ("Forbidden", 403, .pauseCredential, false),
-        ("InvalidProviderToken", 403, .pauseCredential, true), ("MissingProviderToken", 403, .pauseCredential, true),
+        ("BadCertificate", 403, .holdCredential, true), ("BadCertificateEnvironment", 403, .holdCredential, true),
+        ("BadEnvironmentKeyIdInToken", 403, .holdCredential, true),
+        ("ExpiredProviderToken", 403, .renewProviderToken, true), ("Forbidden", 403, .holdCredential, false),
+        ("InvalidProviderToken", 403, .holdCredential, true), ("MissingProviderToken", 403, .holdCredential, true),
         ("UnrelatedKeyIdInToken", 403, .replaceConnection, true), ("BadPath", 404, .failMessage, false),
         ("MethodNotAllowed", 405, .failMessage, false), ("ExpiredToken", 410, .deleteToken, false),
         ("Unregistered", 410, .deleteToken, false), ("PayloadTooLarge", 413, .failMessage, false),
@@ -38,12 +38,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, Reason.Action.failMessage, false), (403, .pauseCredential, true), (404, .failMessage, false),
+        (400, Reason.Action.failMessage, false), (403, .holdCredential, true), (404, .failMessage, false),
         (410, .deleteToken, false), (418, .failMessage, false), (429, .retryLater, true), (500, .retryLater, true),
         (502, .retryLater, true), (503, .retryLater, true), (301, .failMessage, false),
     ])
     func `an unknown reason has the action of its status`(status: UInt16, action: Reason.Action, retry: Bool) {
-        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        var outcomes = Outcomes(repeating: .accepted, count: 1)
         for reason in [Reason.none, outcomes.reason(named: "BrandNewReason")] {
             #expect(reason.action(status: status) == action)
             #expect(reason.isRetryable(status: status) == retry)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `an unknown reason keeps its name`() {
-        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        var outcomes = Outcomes(repeating: .accepted, count: 1)
         let one = outcomes.reason(named: "BrandNewReason")
         let other = outcomes.reason(named: "AnotherNewReason")
         #expect(one != other)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a gateway that invents reasons without end uses bounded memory`() {
-        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        var outcomes = Outcomes(repeating: .accepted, count: 1)
         for number in 0..<10_000 { _ = outcomes.reason(named: "Reason\(number)") }
         #expect(outcomes.texts.count == 64)
         #expect(outcomes.text(of: outcomes.reason(named: "One more")) == "OtherReasons")

@@ -114,7 +114,7 @@ final class PoolWorld {
     private func answer(_ id: Int) {
         change(id) { connection in
             let count = Int.random(in: 0...connection.inFlight.count, using: &random)
-            for push in connection.inFlight.prefix(count) { queue.end(push, .delivered) }
+            for push in connection.inFlight.prefix(count) { queue.end(push, .accepted) }
             connection.inFlight.removeFirst(count)
             connection.status.answered += count
             if count == 0 { return }

@@ -89,13 +89,28 @@ import Testing
         #expect(try files.sorted() == ShownPicture.all.map(\.file).sorted())
     }
 
-    @Test func `every type that the table of values names has its file`() throws {
+    @Test(arguments: ["## Values that decide", "## The parts of a worker"])
+    func `every type that a table of the architecture names has its file`(heading: String) throws {
         let page = try Self.text(of: "docs/architecture.md")
-        let table = try #require(page.split(separator: "## Values that decide").last?.split(separator: "## ").first)
+        let section = try #require(page.split(separator: heading).last?.split(separator: "\n## ").first)
+        let table = section.split(separator: "\n").filter { $0.hasPrefix("|") }.joined(separator: "\n")
         let paths = try FileManager.default.subpathsOfDirectory(atPath: GeneratedPage("Sources").file)
         let names = table.matches(of: #/`([A-Za-z+]+)`/#).map(\.output.1)
         #expect(names.count > 10)
         for name in names { #expect(paths.contains { $0.hasSuffix("/\(name).swift") }, "\(name)") }
+    }
+
+    @Test(arguments: ["docs/architecture.md", "docs/testing.md", "docs/guarantees.md", "CONTRIBUTING.md", "README.md"])
+    func `no table has two rows about the same thing`(page: String) throws {
+        var table: Set<Substring> = []
+        for line in try Self.text(of: page).split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("| ") else {
+                table = []
+                continue
+            }
+            let subject = line.split(separator: "|", omittingEmptySubsequences: false)[1]
+            #expect(table.insert(subject).inserted, "\(subject)")
+        }
     }
 
     private static func resolve(_ link: Substring, in folder: String) -> String {

@@ -25,7 +25,7 @@ import Testing
                 status: answer.0,
                 name: answer.1,
                 isRetryable: reason.isRetryable(status: answer.0),
-                pauses: [.pauseCredential, .renewProviderToken, .keepProviderToken].contains(action)
+                pauses: [.holdCredential, .renewProviderToken, .keepProviderToken].contains(action)
             )
         }
     }()

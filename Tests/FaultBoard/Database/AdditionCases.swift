@@ -10,7 +10,7 @@ import Testing
         ]
     }
 
-    /// Messages of each kind: sent, dead, failed, and cut.
+    /// Messages of each kind: sent, dead, failed, and split.
     private static func enqueue(in scene: Scene) async throws {
         try await scene.enqueue(300)
         try await scene.enqueue(20, prefix: "dead")

@@ -5,7 +5,7 @@ import Testing
 
 /// Messages to very many device tokens, malformed ones, and the messages behind them.
 @Suite struct LargeCases {
-    @Test func `P11: a payload that is too large for its many tokens is refused before the message is cut`()
+    @Test func `P11: a payload that is too large for its many tokens is refused before the message is split`()
         async throws
     {
         try await Scene.with { scene async throws in
@@ -38,7 +38,7 @@ import Testing
         try await scene.client.number("SELECT pg_total_relation_size('carillon.messages')")
     }
 
-    @Test func `P12: a push is sent at once beside a message of the same app that was cut into many jobs`()
+    @Test func `P12: a push is sent at once beside a message of the same app that was split into many jobs`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene async throws in

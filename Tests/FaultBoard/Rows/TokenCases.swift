@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `P6: a message to millions of tokens is cut, and each push ends once`() async throws {
+    @Test func `P6: a message to millions of tokens is split, and each push ends once`() async throws {
         try await Scene.with { scene in
             let count = Board.sized(50_000, full: 5_000_000)
             // All of them have expired, so that only the queue has work.

@@ -118,7 +118,7 @@ extension Scene {
         return isDone ? 0 : count
     }
 
-    /// While a message with many tokens is being cut into jobs, and again while those are being sent.
+    /// While a message with many tokens is being split into jobs, and again while those are being sent.
     private func crashMidFanout() async throws -> Int {
         try await client.session { session in
             try await session.script("BEGIN; LOCK TABLE carillon.unfinished IN SHARE MODE")

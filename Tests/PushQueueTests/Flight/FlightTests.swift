@@ -50,10 +50,10 @@ import Testing
             }
         }
 
-        private static func text(_ content: SettlementWrite.Content) -> String {
+        private static func text(_ content: SettlementTry.Content) -> String {
             switch content {
             case .settlement(let settlement): "\(settlement.settled.map { Int($0) })"
-            case .refused(let job): "what can be of \(job)"
+            case .unrecorded(let job): "what can be of \(job)"
             }
         }
 
@@ -96,7 +96,7 @@ import Testing
     @Test func `a claim is sent and settled, and its flight ends`() throws {
         var scene = try Scene()
         #expect(scene.claimed(2) == "deliver 2")
-        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as settlement 0")
+        #expect(scene.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 2)
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -113,10 +113,10 @@ import Testing
     @Test func `the first part is settled early, and the rest when it has ended`() throws {
         var scene = try Scene()
         _ = scene.claimed(3)
-        #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as settlement 0")
+        #expect(scene.delivered([.accepted, .pending, .accepted], hasRest: true) == "write [0, 2] as settlement 0")
         #expect(scene.tell(.written(.written)) == "await the rest")
         #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.delivered, .delivered, .delivered]) == "write [1] as settlement 1")
+        #expect(scene.delivered([.accepted, .accepted, .accepted]) == "write [1] as settlement 1")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 3)
     }
@@ -124,15 +124,15 @@ import Testing
     @Test func `a first part that PostgreSQL rejects is written with the rest`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
-        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        _ = scene.delivered([.accepted, .pending], hasRest: true)
         #expect(scene.tell(.failed(refused)) == "await the rest")
-        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as settlement 0")
+        #expect(scene.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
     }
 
     @Test func `a settlement that PostgreSQL rejects is cut until the job at fault is alone`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
-        _ = scene.delivered([.delivered, .delivered])
+        _ = scene.delivered([.accepted, .accepted])
         #expect(scene.tell(.failed(refused)) == "write [0] as settlement 0")
         #expect(scene.tell(.failed(refused)) == "wait")
         #expect(scene.tell(.waited) == "write [0] as settlement 0")
@@ -152,7 +152,7 @@ import Testing
     @Test func `a settlement whose answer was lost is written again, and counts as written`() throws {
         var scene = try Scene()
         _ = scene.claimed(1)
-        _ = scene.delivered([.delivered])
+        _ = scene.delivered([.accepted])
         scene.state.reconnection.disconnected(at: scene.now, isOwnFault: false)
         #expect(scene.tell(.failed(gone)) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.before)) == "end")
@@ -162,9 +162,9 @@ import Testing
     @Test func `a claim that was taken over is not counted, and its rest is not written`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
-        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        _ = scene.delivered([.accepted, .pending], hasRest: true)
         #expect(scene.tell(.written(.lost)) == "await the rest")
-        #expect(scene.delivered([.delivered, .delivered]) == "end")
+        #expect(scene.delivered([.accepted, .accepted]) == "end")
         #expect(scene.settled == Settlement.Tally())
         #expect(scene.events.first?.text == WorkerEvent.stale(claim: 5).text)
         #expect(scene.state.schedule.inFlight == 0)
@@ -242,7 +242,7 @@ import Testing
         #expect(scene.tell(.waited) == "order 3")
         #expect(scene.tell(.judged([nil, 77, nil])) == "deliver 1")
         #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.delivered]) == "write [0] as settlement 0")
+        #expect(scene.delivered([.accepted]) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
         #expect(scene.settled.sent == 1)
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -305,7 +305,7 @@ import Testing
     @Test func `a row that is too large is split after the rest of its claim`() throws {
         var scene = try Scene()
         #expect(scene.claimed(1, large: 1001) == "deliver 1")
-        _ = scene.delivered([.delivered])
+        _ = scene.delivered([.accepted])
         #expect(scene.tell(.written(.written)) == "split 1000")
         #expect(scene.tell(.wasSplit(jobs: 3)) == "end")
         #expect(scene.events.last?.text == WorkerEvent.split(app: 1, message: 1000, jobs: 3).text)
@@ -326,9 +326,9 @@ import Testing
     @Test func `a worker that no longer waits leaves unwritten settlements`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
-        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        _ = scene.delivered([.accepted, .pending], hasRest: true)
         #expect(scene.tell(.abandoned) == "await the rest")
-        _ = scene.delivered([.delivered, .delivered])
+        _ = scene.delivered([.accepted, .accepted])
         #expect(scene.tell(.abandoned) == "end")
         #expect(scene.settled == Settlement.Tally())
     }

@@ -38,13 +38,13 @@ import Testing
 
     @Test func `settled pushes make room, and the claim is in flight until its last part`() throws {
         var (state, flight) = try begin()
-        let early = Outcomes([.delivered, .pending, .delivered])
+        let early = Outcomes([.accepted, .pending, .accepted])
         let first = state.settlement(of: flight, early, at: now)
         state.settled(&flight, first, early, at: now)
         #expect(flight.settlementNumber == 1)
         #expect(state.schedule.inFlight == 1)
         #expect(!state.schedule.isIdle)
-        let all = Outcomes([.delivered, .delivered, .delivered])
+        let all = Outcomes([.accepted, .accepted, .accepted])
         let second = state.settlement(of: flight, all, at: now)
         state.settled(&flight, second, all, at: now)
         state.schedule.ended(flight)
@@ -55,9 +55,9 @@ import Testing
 
     @Test func `a first part that is not written changes nothing`() throws {
         var (state, flight) = try begin()
-        let early = Outcomes([.delivered, .pending, .delivered])
+        let early = Outcomes([.accepted, .pending, .accepted])
         _ = state.settlement(of: flight, early, at: now)
-        let all = Outcomes([.delivered, .delivered, .delivered])
+        let all = Outcomes([.accepted, .accepted, .accepted])
         let whole = state.settlement(of: flight, all, at: now)
         #expect(whole.ended.map(\.sent) == [2, 1])
         #expect(state.schedule.inFlight == 3)
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `a claim that was taken over is not counted, and makes room at its end`() throws {
         var (state, flight) = try begin()
-        _ = state.settlement(of: flight, Outcomes([.delivered, .pending, .delivered]), at: now)
+        _ = state.settlement(of: flight, Outcomes([.accepted, .pending, .accepted]), at: now)
         flight.progress = .lost
         #expect(state.schedule.inFlight == 3)
         state.schedule.ended(flight)

@@ -64,13 +64,13 @@ import Testing
         settlementNumber: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
-    ) async throws -> SettlementWrite.Effect {
+    ) async throws -> SettlementTry.Effect {
         let parameters = settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
-        return try await database.connection.query(Settlement.statement, parameters) { try SettlementWrite.Effect($0) }
+        return try await database.connection.query(Settlement.statement, parameters) { try SettlementTry.Effect($0) }
     }
 
     private let fast: [String: Outcome] = [
-        "aa": .delivered, "bb": Outcome(.rejected, status: 503), "ee": .delivered, "ff": .delivered,
+        "aa": .accepted, "bb": Outcome(.rejected, status: 503), "ee": .accepted, "ff": .accepted,
     ]
 
     private let inFlight = """
@@ -106,7 +106,7 @@ import Testing
     @Test func `the second part settles the rest, once`() async throws {
         try await withClaim { database, claim in
             _ = try await write(settlement(claim, fast), of: claim, settlementNumber: 0, in: database)
-            let all = fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
+            let all = fast.merging(["cc": .accepted, "dd": Outcome(.rejected, status: 410), "0f": .accepted]) {
                 $1
             }
             let rest = settlement(claim, all, after: fast)
@@ -129,7 +129,7 @@ import Testing
             )
             let retry = try await self.claim(as: 1, in: database)
             #expect(retry.batch.token(of: 0) == "bb")
-            let last = settlement(retry, ["bb": .delivered])
+            let last = settlement(retry, ["bb": .accepted])
             #expect(try await write(last, of: retry, settlementNumber: 0, in: database) == .written)
             #expect(try await database.rows(results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.unfinished") == [])
@@ -142,7 +142,7 @@ import Testing
             _ = try await write(first, of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows("SELECT * FROM carillon.take_over(1, 0)") == ["(1,1,3)"])
             // The first worker is not dead after all: whatever it writes comes too late.
-            let all = fast.merging(["cc": .delivered, "dd": .delivered, "0f": .delivered]) { $1 }
+            let all = fast.merging(["cc": .accepted, "dd": .accepted, "0f": .accepted]) { $1 }
             let rest = settlement(claim, all, after: fast)
             #expect(try await write(first, of: claim, settlementNumber: 0, in: database) == .lost)
             #expect(try await write(rest, of: claim, settlementNumber: 1, in: database) == .lost)
@@ -157,7 +157,7 @@ import Testing
             for place in 0..<again.batch.count {
                 #expect(again.batch.id(of: place) == ids[again.batch.token(of: place)])
             }
-            let ending = settlement(again, ["cc": .delivered, "dd": .delivered])
+            let ending = settlement(again, ["cc": .accepted, "dd": .accepted])
             #expect(try await write(ending, of: again, settlementNumber: 0, as: 2, in: database) == .written)
             #expect(try await database.rows(results) == ["(2,,2,0,1)", "(3,,1,1,1)"])
             #expect(
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `a job without an outcome stays whole in flight, and can be released`() async throws {
         try await withClaim { database, claim in
-            let early: [String: Outcome] = ["dd": .delivered, "ee": .delivered, "ff": .delivered]
+            let early: [String: Outcome] = ["dd": .accepted, "ee": .accepted, "ff": .accepted]
             _ = try await write(settlement(claim, early), of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows(inFlight) == ["(1,1,,\"{aa,bb,cc}\")", "(1,3,3,{0f})"])
             #expect(try await database.rows(results) == ["(2,,2,0,1)"])
@@ -206,12 +206,12 @@ import Testing
             do {
                 writing.answered(
                     try await database.connection.query(write.statement, write.parameters) {
-                        try SettlementWrite.Effect($0)
+                        try SettlementTry.Effect($0)
                     }
                 )
             } catch let error as PostgresError {
                 #expect(!error.isTransient)
-                _ = writing.refusedByDatabase()
+                _ = writing.rejectedByPostgres()
             }
         }
         Issue.record("It never ended.")
@@ -219,9 +219,9 @@ import Testing
     }
 
     private let allDelivered: [String: Outcome] = [
-        "aa": .delivered, "bb": Outcome(.rejected, status: 503), "cc": Outcome(.rejected, status: 410),
-        "dd": .delivered,
-        "ee": .delivered, "ff": .delivered, "0f": .delivered,
+        "aa": .accepted, "bb": Outcome(.rejected, status: 503), "cc": Outcome(.rejected, status: 410),
+        "dd": .accepted,
+        "ee": .accepted, "ff": .accepted, "0f": .accepted,
     ]
 
     @Test func `a job whose results violate a constraint ends alone, and its failures are correct`() async throws {
@@ -275,7 +275,7 @@ import Testing
                 CREATE TRIGGER refuse BEFORE INSERT ON carillon.failures FOR EACH ROW EXECUTE FUNCTION public.refuse()
                 """
             )
-            let outcomes = allDelivered.merging(["bb": .delivered]) { $1 }
+            let outcomes = allDelivered.merging(["bb": .accepted]) { $1 }
             let writing = try await settle(claim, outcomes, in: database)
             #expect(writing.unrecorded.map(\.job) == [0])
             #expect(try await database.rows(results) == ["(1,first,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
@@ -287,7 +287,7 @@ import Testing
     @Test func `a message whose results are refused leaves no row of unfinished`() async throws {
         try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
-            let early: [String: Outcome] = ["dd": .delivered]
+            let early: [String: Outcome] = ["dd": .accepted]
             _ = try await write(settlement(claim, early), of: claim, settlementNumber: 0, in: database)
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(2)"])
             let writing = try await settle(claim, allDelivered, after: early, in: database)

@@ -32,13 +32,13 @@ import Testing
         Outcome(.rejected, status: status, reason: Reason(name: name) ?? .none, timestamp: timestamp)
     }
 
-    @Test func `a job whose pushes are delivered ends`() {
+    @Test func `a job whose pushes are accepted ends`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb", "cc"])
-        let settlement = settle(claim, [.delivered, .delivered, .delivered])
+        let settlement = settle(claim, [.accepted, .accepted, .accepted])
         #expect(settlement.ended.map(\.sent) == [1, 2])
-        #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
+        #expect(settlement.counted.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
         #expect(settlement.tally.sent == 3)
         #expect(settlement.hold == nil)
     }
@@ -46,7 +46,7 @@ import Testing
     @Test func `each push is counted once, with any outcome`() {
         var generator = SeededGenerator(seed: 99)
         let outcomes: [Outcome] = [
-            .delivered, rejected(410, "Unregistered"), rejected(400, "BadDeviceToken"),
+            .accepted, rejected(410, "Unregistered"), rejected(400, "BadDeviceToken"),
             rejected(429, "TooManyRequests"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
             Outcome(.unknown), rejected(403, "InvalidProviderToken"),
         ]
@@ -72,7 +72,7 @@ import Testing
             #expect(Set(again).count == again.count)
             // A job is ended, in part or whole, or goes back whole: one of them, and only once.
             let jobs =
-                settlement.ended.map(\.job) + settlement.partial.map(\.job)
+                settlement.ended.map(\.job) + settlement.counted.map(\.job)
                 + settlement.goingBack.filter(\.isWhole).map(\.job)
             #expect(jobs.sorted() == Array(0..<Int32(claim.jobs.count)))
         }
@@ -81,7 +81,7 @@ import Testing
     @Test func `each push is counted once in two parts too`() {
         var generator = SeededGenerator(seed: 7)
         let outcomes: [Outcome] = [
-            .delivered, rejected(410, "Unregistered"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
+            .accepted, rejected(410, "Unregistered"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
             Outcome(.unknown),
         ]
         for round in 0..<500 {
@@ -98,25 +98,25 @@ import Testing
             let early = given.map { Bool.random(using: &generator) ? $0 : .pending }
             let first = settle(claim, early)
             let second = settle(claim, given, after: early)
-            #expect(second.stays.isEmpty)
-            #expect(first.stays.flatMap(\.pushes).count == first.pending)
+            #expect(second.staying.isEmpty)
+            #expect(first.staying.flatMap(\.pushes).count == first.pending)
             #expect(first.pending == early.count { $0.verdict == .pending })
             var tally = first.tally
             tally += second.tally
             #expect(tally.sent + tally.failed + tally.expired + tally.retried + tally.returned == claim.jobs.tokens)
-            #expect(tally.sent == given.count { $0 == .delivered })
+            #expect(tally.sent == given.count { $0 == .accepted })
             #expect(tally.unknown == given.count { $0.verdict == .unknown })
             #expect(first.failures.count + second.failures.count == tally.failed)
             let again = (first.goingBack + second.goingBack).flatMap(\.pushes)
             #expect(again.count == tally.retried + tally.returned)
             #expect(Set(again).count == again.count)
             // What stays is what the second part is about, and all of it.
-            #expect(second.settled == first.stays.map(\.job))
-            for share in first.ended { #expect(!first.stays.contains { $0.job == share.job }) }
+            #expect(second.settled == first.staying.map(\.job))
+            for share in first.ended { #expect(!first.staying.contains { $0.job == share.job }) }
             // A message that is not settled in one piece is known to be unfinished before its last part is written.
-            for share in second.ended { #expect(first.stays.contains { $0.job == share.job && $0.isWhole }) }
-            for share in second.partial where claim.jobs.jobs[Int(share.job)].origin == nil && share.isKnown {
-                let before = first.partial.first { $0.job == share.job }
+            for share in second.ended { #expect(first.staying.contains { $0.job == share.job && $0.isWhole }) }
+            for share in second.counted where claim.jobs[share.job].origin == nil && share.isCounted {
+                let before = first.counted.first { $0.job == share.job }
                 #expect(before.map { $0.pending == share.ended + share.goingBack } == true)
             }
         }
@@ -126,29 +126,29 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         claim.add(tokens: ["cc"])
-        let settlement = settle(claim, [.pending, .pending, .delivered])
-        #expect(settlement.stays == [Settlement.Stay(job: 0, pushes: [0, 1], isWhole: true)])
-        #expect(settlement.partial.isEmpty)
+        let settlement = settle(claim, [.pending, .pending, .accepted])
+        #expect(settlement.staying == [Settlement.Staying(job: 0, pushes: [0, 1], isWhole: true)])
+        #expect(settlement.counted.isEmpty)
         #expect(settlement.ended.map(\.job) == [1])
     }
 
     @Test func `the rest of a job that has ended in part stays, and its message is unfinished`() throws {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "bad", "cc"])
-        let early: [Outcome] = [.delivered, .pending, rejected(503, "Shutdown")]
+        let early: [Outcome] = [.accepted, .pending, rejected(503, "Shutdown")]
         let first = settle(claim, early)
-        #expect(first.stays == [Settlement.Stay(job: 0, pushes: [1], isWhole: false)])
-        let part = try #require(first.partial.first)
-        #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isKnown)
+        #expect(first.staying == [Settlement.Staying(job: 0, pushes: [1], isWhole: false)])
+        let part = try #require(first.counted.first)
+        #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isCounted)
         #expect(first.goingBack.map(\.isWhole) == [false])
-        let second = settle(claim, [.delivered, .delivered, rejected(503, "Shutdown")], after: early)
-        let rest = try #require(second.partial.first)
-        #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isKnown)
+        let second = settle(claim, [.accepted, .accepted, rejected(503, "Shutdown")], after: early)
+        let rest = try #require(second.counted.first)
+        #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isCounted)
         #expect(second.ended.isEmpty && second.goingBack.isEmpty)
         // All that is left may go back whole.
-        let unsent = settle(claim, [.delivered, Outcome(.safe), rejected(503, "Shutdown")], after: early)
+        let unsent = settle(claim, [.accepted, Outcome(.safe), rejected(503, "Shutdown")], after: early)
         #expect(unsent.goingBack.map(\.isWhole) == [true])
-        #expect(unsent.partial.isEmpty)
+        #expect(unsent.counted.isEmpty)
     }
 
     @Test func `unsent pushes wait a moment if the gateway answered others`() throws {
@@ -170,7 +170,7 @@ import Testing
         #expect(settlement.goingBack.map(\.isWhole) == [true])
         #expect(settlement.goingBack.map(\.attempt) == [1])
         #expect(settlement.goingBack.map(\.delay) == [nil])
-        #expect(settlement.ended.isEmpty && settlement.partial.isEmpty)
+        #expect(settlement.ended.isEmpty && settlement.counted.isEmpty)
     }
 
     @Test func `a retry counts as an attempt and waits`() throws {
@@ -240,17 +240,17 @@ import Testing
     @Test func `parts of a message report their progress`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "cc"], origin: 5)
-        let settlement = settle(claim, [.delivered, Outcome(.unknown), rejected(410, "Unregistered")])
-        #expect(settlement.partial.map(\.sent) == [1])
-        #expect(settlement.partial.map(\.failed) == [1])
-        #expect(settlement.partial.map(\.retried) == [1])
+        let settlement = settle(claim, [.accepted, Outcome(.unknown), rejected(410, "Unregistered")])
+        #expect(settlement.counted.map(\.sent) == [1])
+        #expect(settlement.counted.map(\.failed) == [1])
+        #expect(settlement.counted.map(\.retried) == [1])
         #expect(settlement.goingBack.map(\.isWhole) == [false])
     }
 }
 
 extension Outcomes {
     init(_ outcomes: [Outcome]) {
-        self.init(repeating: .delivered, count: outcomes.count)
+        self.init(repeating: .accepted, count: outcomes.count)
         for (place, outcome) in outcomes.enumerated() { self[place] = outcome }
     }
 }

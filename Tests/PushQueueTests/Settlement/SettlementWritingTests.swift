@@ -9,7 +9,7 @@ import Testing
     private func writing(jobs: Int, isRest: Bool = false) -> SettlementWriting {
         var builder = ClaimBuilder()
         for number in 0..<jobs { builder.add(tokens: ["aa0\(number % 10)"]) }
-        let outcomes = Outcomes(repeating: .delivered, count: jobs)
+        let outcomes = Outcomes(repeating: .accepted, count: jobs)
         var generator = SeededGenerator(seed: 1)
         let settlement = Settlement(
             builder.jobs,
@@ -54,9 +54,9 @@ import Testing
     @Test func `a single job is tried several times and then given up`() {
         var writing = self.writing(jobs: 1)
         var isHasty = false
-        for _ in 0..<StatementRetries.tries { isHasty = writing.refusedByDatabase() || isHasty }
+        for _ in 0..<StatementRetries.tries { isHasty = writing.rejectedByPostgres() || isHasty }
         #expect(!isHasty)
-        #expect(writing.next == .refused(job: 0))
+        #expect(writing.next == .unrecorded(job: 0))
         writing.answered(.written)
         #expect(writing.next == .over(isWritten: true))
         #expect(writing.unrecorded.map(\.job) == [0])
@@ -84,7 +84,7 @@ import Testing
                     inFlight.isEmpty || writing.settlementNumber != settlementNumber
                         || Set(others).union(jobs) == inFlight
                 )
-            case .refused(let job):
+            case .unrecorded(let job):
                 jobs = [job]
                 isGivenUp = true
             case .over(let isWritten):
@@ -104,7 +104,7 @@ import Testing
                 continue
             }
             if !isGivenUp, jobs.contains(where: bad.contains) {
-                _ = writing.refusedByDatabase()
+                _ = writing.rejectedByPostgres()
                 continue
             }
             inFlight.subtract(jobs)

@@ -8,7 +8,7 @@ import TestSupport
 extension Difference {
     private mutating func outcome(mayWait: Bool) -> Outcome {
         switch Int.random(in: mayWait ? 0..<9 : 0..<7, using: &random) {
-        case 0..<3: .delivered
+        case 0..<3: .accepted
         case 3: Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none, timestamp: 1)
         case 4: Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
         case 5: Outcome(.safe)
@@ -47,7 +47,7 @@ extension Difference {
                 worker: worker,
                 settlementNumber: held.settlementNumber
             )
-            let real = try await ask(Settlement.statement, parameters) { try SettlementWrite.Effect($0) }
+            let real = try await ask(Settlement.statement, parameters) { try SettlementTry.Effect($0) }
             let model = self.model.settle(
                 settlement,
                 of: held.claim,

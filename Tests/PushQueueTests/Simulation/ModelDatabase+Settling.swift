@@ -6,11 +6,11 @@ import CarillonPostgres
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
-    mutating func settle(_ write: SettlementWrite) -> Flight.Event {
+    mutating func settle(_ write: SettlementTry) -> Flight.Event {
         switch write.content {
         case .settlement(let settlement):
             let isRefused = settlement.failures.contains { failure in
-                self.tables.unwritable.contains(write.claim.jobs[Int(failure.job)].message)
+                self.tables.unwritable.contains(write.claim[failure.job].message)
             }
             if isRefused, self.tables.holds(write) {
                 return .failed(PostgresError(.server, "violates a constraint", sqlState: "23514"))
@@ -24,13 +24,13 @@ extension ModelDatabase {
                     delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
                 )
             )
-        case .refused(let job):
+        case .unrecorded(let job):
             return .written(
                 change { tables in
                     guard tables.holds(write) else {
                         return tables.unsettled(write.claim, as: write.worker, settlementNumber: write.settlementNumber)
                     }
-                    tables.endUnrecorded(write.claim.jobs[Int(job)], at: job, write)
+                    tables.endUnrecorded(write.claim[job], at: job, write)
                     return .written
                 }
             )
@@ -44,17 +44,17 @@ extension ModelDatabase {
         as worker: Int64,
         settlementNumber: Int16 = 0,
         delivered: [ModelPush] = []
-    ) -> SettlementWrite.Effect {
+    ) -> SettlementTry.Effect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
                 claim.settlementNumber == settlementNumber
             else { return tables.unsettled(jobs, as: worker, settlementNumber: settlementNumber) }
-            tables.keep(settlement.stays, of: jobs, claim)
+            tables.keep(settlement.staying, of: jobs, claim)
             for share in settlement.ended { tables.results.append(tables.progress(share, in: settlement, of: jobs)) }
             tables.progress(
-                settlement.partial.map {
-                    (tables.progress($0, in: settlement, of: jobs), $0.isKnown ? 0 : Int($0.remaining))
+                settlement.counted.map {
+                    (tables.progress($0, in: settlement, of: jobs), $0.isCounted ? 0 : Int($0.remaining))
                 }
             )
             for failure in settlement.failures {
@@ -73,14 +73,14 @@ extension ModelDatabase {
 
 extension ModelTables {
     /// The claim is there to be settled.
-    fileprivate func holds(_ write: SettlementWrite) -> Bool {
+    fileprivate func holds(_ write: SettlementTry) -> Bool {
         guard let claim = inflight[write.claim.id] else { return false }
         return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt
             && claim.settlementNumber == write.settlementNumber
     }
 
     /// Takes a job out of flight, and writes as much of it as can be.
-    fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ write: SettlementWrite) {
+    fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ write: SettlementTry) {
         var isPart = false
         if var claim = inflight[write.claim.id] {
             isPart = claim.jobs.contains { $0.id == job.id && $0.origin != nil }
@@ -92,7 +92,7 @@ extension ModelTables {
         step.attempts = job.attempt
         var tokens: [(token: String, status: UInt16)] = []
         for push in write.open(of: job) {
-            if write.outcomes[push].verdict == .delivered {
+            if write.outcomes[push].verdict == .accepted {
                 step.sent += 1
                 sent[write.claim.push(at: push), default: 0] += 1
             } else {
@@ -122,8 +122,7 @@ extension ModelTables {
     }
 
     /// Why it was not there to be settled.
-    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementWrite.Effect
-    {
+    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementTry.Effect {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
@@ -132,11 +131,11 @@ extension ModelTables {
     }
 
     /// What stays in flight.
-    fileprivate mutating func keep(_ stays: [Settlement.Stay], of jobs: ClaimedJobs, _ claim: ModelClaim) {
+    fileprivate mutating func keep(_ stays: [Settlement.Staying], of jobs: ClaimedJobs, _ claim: ModelClaim) {
         var rest = claim
         rest.settlementNumber += 1
         rest.jobs = stays.compactMap { stay in
-            let id = jobs.jobs[Int(stay.job)].id
+            let id = jobs[stay.job].id
             guard var job = claim.jobs.first(where: { $0.id == id }) else { return nil }
             if !stay.isWhole {
                 job.origin = job.message
@@ -152,7 +151,7 @@ extension ModelTables {
         in settlement: Settlement,
         of jobs: ClaimedJobs
     ) -> ModelProgress {
-        let job = jobs.jobs[Int(share.job)]
+        let job = jobs[share.job]
         var step = ModelProgress(message: job.message, app: jobs.app)
         step.sent = Int(share.sent)
         step.failed = Int(share.failed)
@@ -165,7 +164,7 @@ extension ModelTables {
     }
 
     fileprivate func failure(_ failure: FailedPush, of jobs: ClaimedJobs) -> ModelFailure {
-        let job = jobs.jobs[Int(failure.job)]
+        let job = jobs[failure.job]
         let token =
             switch failure.token {
             case .push(let place): jobs.batch.token(of: Int(place))
@@ -188,7 +187,7 @@ extension ModelTables {
         _ claim: ModelClaim,
         at now: Int64
     ) {
-        let id = jobs.jobs[Int(back.job)].id
+        let id = jobs[back.job].id
         guard var job = claim.jobs.first(where: { $0.id == id }) else { return }
         job.attempt = back.attempt
         job.lostClaims = 0
@@ -208,7 +207,7 @@ extension ModelTables {
     }
 }
 
-extension SettlementWrite {
+extension SettlementTry {
     /// The places of the job's pushes that were not settled before.
     fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
         job.places.map { Int($0) }.filter { place in earlier.map { $0[place].verdict == .pending } ?? true }
@@ -216,6 +215,6 @@ extension SettlementWrite {
 
     /// The places of the pushes of those jobs that were delivered, and not settled before.
     fileprivate func delivered(of jobs: [Int32]) -> [Int] {
-        jobs.flatMap { self.open(of: claim.jobs[Int($0)]) }.filter { outcomes[$0].verdict == .delivered }
+        jobs.flatMap { self.open(of: claim[$0]) }.filter { outcomes[$0].verdict == .accepted }
     }
 }

@@ -66,7 +66,7 @@ struct ModelGateway {
         }
         if isSilent, generator.chance(1, outOf: 2) { return Outcome(.unknown) }
         record.deliveries += 1
-        return isSilent ? Outcome(.unknown) : .delivered
+        return isSilent ? Outcome(.unknown) : .accepted
     }
 
     /// Nobody will learn what came of a send of that push, or that it is held by somebody else now.

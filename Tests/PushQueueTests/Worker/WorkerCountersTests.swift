@@ -8,7 +8,7 @@ import Testing
     private func settlement(_ reason: Int) -> Settlement {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
-        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        var outcomes = Outcomes(repeating: .accepted, count: 1)
         outcomes[0] = Outcome(.rejected, status: 400, reason: outcomes.reason(named: "Invented\(reason)"))
         var generator = SeededGenerator(seed: 1)
         return Settlement(claim.jobs, outcomes, policy: RetryPolicy(), mostAttempts: 3, now: 0, using: &generator)

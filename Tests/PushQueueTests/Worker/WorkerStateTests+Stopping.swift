@@ -14,7 +14,7 @@ extension WorkerStateTests {
         let plan = state.nextClaim(at: now)
         #expect(plan == nil)
         #expect(!state.promotes && !state.isDone)
-        _ = end(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .accepted, in: &state, at: now)
         #expect(state.isDone)
     }
 
@@ -44,7 +44,7 @@ extension WorkerStateTests {
         state.maintenance.tried(.channels)
         let flight = try claim(&state, at: now)
         let busy = state.lookBegan(at: now)
-        _ = end(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .accepted, in: &state, at: now)
         _ = state.lookEnded(busy, [], at: now)
         #expect(!state.isDone, "that look may have been too early")
         let idle = state.lookBegan(at: now)
@@ -70,7 +70,7 @@ extension WorkerStateTests {
         state.maintenance.tried(.channels)
         var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
-        let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
+        let outcomes = Outcomes([.accepted, Outcome(.safe), busy])
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         state.schedule.ended(flight)

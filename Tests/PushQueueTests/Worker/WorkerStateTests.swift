@@ -220,7 +220,7 @@ import Testing
         let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
         _ = state.tallies.takeNotes()
-        _ = end(probe, .delivered, in: &state, at: later)
+        _ = end(probe, .accepted, in: &state, at: later)
         #expect(state.tallies.takeNotes().statuses == [.ok])
         #expect(!state.holds.isHeld(1))
     }
@@ -286,7 +286,7 @@ import Testing
         #expect(others.map(\.lane) == [second])
         #expect(state.schedule.inFlight <= 480)
         let ended = try #require(flights.last)
-        _ = end(ended, .delivered, in: &state, at: now)
+        _ = end(ended, .accepted, in: &state, at: now)
         let more = state.nextClaim(at: now)
         #expect(more?.lane == first)
     }
@@ -333,7 +333,7 @@ import Testing
     @Test func `counts that were certainly not written are written with the next`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now, rows: 1)
-        _ = end(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .accepted, in: &state, at: now)
         let counts = state.tallies.takeCounts()
         #expect(counts[1]?.sent == 1)
         #expect(state.tallies.takeCounts().isEmpty)

@@ -11,7 +11,7 @@ import Testing
         )
     }
 
-    @Test func `a broadcast goes to every token of the app, in order, cut into jobs of the bulk lane`() async throws {
+    @Test func `a broadcast goes to every token of the app, in order, split into jobs of the bulk lane`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.register(2345, in: database)
             try await database.run(

@@ -39,8 +39,8 @@ import Testing
             let arguments = [
                 // Claim 1 is of app 1, and claim 2 of app 2.
                 "app": "\(claim)", "claim": "\(claim)", "claimed": "2026-01-01Z",
-                "again": "{\(jobs.map(String.init).joined(separator: ","))}", "again_whole": each("t"),
-                "again_attempt": each("2"), "again_after": each(after),
+                "going_back": "{\(jobs.map(String.init).joined(separator: ","))}", "going_back_whole": each("t"),
+                "going_back_attempt": each("2"), "going_back_after": each(after),
             ]
             return TestDatabase.settle(arguments.merging(others) { $1 })
         }
@@ -50,8 +50,8 @@ import Testing
             1,
             again: [100, 101],
             [
-                "ended": "{100}", "ended_remaining": "{1}", "again_whole": "{f,t}", "again_place": "{1}",
-                "again_token": "{bb}",
+                "ended": "{100}", "ended_remaining": "{1}", "going_back_whole": "{f,t}", "going_back_place": "{1}",
+                "going_back_token": "{bb}",
             ]
         )
     }
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a message that is being cancelled is not cut`() async throws {
+    @Test func `a message that is being cancelled is not split`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x')"))
             try await database.run(Self.noWaiting)

@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [1000, 1001, 2500])
-    func `a long list is cut into jobs that share a broadcast id`(_ count: Int) async throws {
+    func `a long list is split into jobs that share a broadcast id`(_ count: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(\(count) - i), 8, '0') FROM generate_series(1, \(count)) i)"
             let id = try #require(try await database.value("carillon.enqueue('demo', \(list) || \(list), 'x')"))
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a list that is cut goes to the bulk lane, unless a lane is given`() async throws {
+    @Test func `a list that is split goes to the bulk lane, unless a lane is given`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1001) i)"
             let bulk = try #require(try await database.value("carillon.enqueue('demo', \(list), 'x')"))

@@ -23,8 +23,9 @@ import Testing
     private static func retry(_ id: String) -> String {
         TestDatabase.settle([
             "claim": "5", "claimed": "2026-01-01Z",
-            "again": "{\(id)}", "again_whole": "{t}", "again_attempt": "{2}", "again_after": "{3600000}",
-            "again_status": "{503}", "again_reason": "{ServiceUnavailable}",
+            "going_back": "{\(id)}", "going_back_whole": "{t}", "going_back_attempt": "{2}",
+            "going_back_after": "{3600000}",
+            "going_back_status": "{503}", "going_back_reason": "{ServiceUnavailable}",
         ])
     }
 

@@ -38,13 +38,13 @@ import Testing
             failed => '{101,101}', failed_reference => '{r,r}', failed_token => '{bb,bc}', failed_status => '{410,400}',
             failed_reason => '{Unregistered,BadDeviceToken}', failed_unregistered_at => '{2026-01-01,NULL}',
             failed_apns_id => '{NULL,NULL}', failed_unique_id => '{}', failed_attempt => '{1,1}',
-            again => '{102,103}', again_whole => '{f,t}', again_attempt => '{2,1}', again_after => '{1000,NULL}',
-            again_status => '{503,NULL}', again_reason => '{ServiceUnavailable,NULL}', again_place => '{1}', again_token => '{cd}',
-            kept => '{105}', kept_whole => '{t}', kept_place => '{}', kept_token => '{}', unanswered => '{}',
+            going_back => '{102,103}', going_back_whole => '{f,t}', going_back_attempt => '{2,1}', going_back_after => '{1000,NULL}',
+            going_back_status => '{503,NULL}', going_back_reason => '{ServiceUnavailable,NULL}', going_back_place => '{1}', going_back_token => '{cd}',
+            staying => '{105}', staying_whole => '{t}', staying_place => '{}', staying_token => '{}', unanswered => '{}',
             identified => '{}', identified_token => '{}', identified_unique_id => '{}')
         """,
         """
-        SELECT carillon.settle_refused(1, 1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
+        SELECT carillon.settle_unrecorded(1, 1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
             105, 0, 1, 0, '{ef}', '{500}', '{NULL}')
         """,
         "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",

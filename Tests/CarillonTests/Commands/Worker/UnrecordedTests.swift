@@ -101,7 +101,7 @@ import Testing
                 let line = try await worker.line(containing: "refuses to end a message", on: loop)
                 for part in [
                     #""level":"error""#, #""app":"shop","message":1"#, "here it stays", "carillon.inflight",
-                    "settle_refused",
+                    "settle_unrecorded",
                 ] {
                     #expect(line.contains(part), "\(part)\n\(line)")
                 }

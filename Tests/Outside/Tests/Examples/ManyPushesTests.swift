@@ -13,13 +13,13 @@ import Testing
 
     @Test func `tokens that are read while they are sent`() async throws {
         let backend = RecordedBackend { token in
-            token.hasSuffix("00") ? .rejected(410, "Unregistered") : token.hasSuffix("ff") ? .safe : .delivered
+            token.hasSuffix("00") ? .rejected(410, "Unregistered") : token.hasSuffix("ff") ? .safe : .accepted
         }
         let apns = APNs(APNs.Session(backend: backend).connection(to: .production, credential: try Test.credential()))
         let message = try APNs.Message(tokens: [], alert: "Hello", topic: "org.example.app")
         let tokens = (0x1000..<0x2000).lazy.map { String($0, radix: 16) }
 
-        for try await push in apns.send(message, to: tokens) where !push.isDelivered {
+        for try await push in apns.send(message, to: tokens) where !push.isAccepted {
             if push.isDead { forget(push.token, unlessRegisteredAfter: push.outcome.timestamp) }
             if push.isRetryable { later(push.token) }
         }
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a payload for each device`() async throws {
         let orders = [(number: 7, token: "a1b2"), (number: 8, token: "c3d4")]
-        let backend = RecordedBackend { $0 == "a1b2" ? .delivered : .rejected(400, "BadDeviceToken") }
+        let backend = RecordedBackend { $0 == "a1b2" ? .accepted : .rejected(400, "BadDeviceToken") }
         let connection = APNs.Session(backend: backend).connection(to: .production, credential: try Test.credential())
 
         let topic = Array("com.example.restaurant".utf8)
@@ -47,7 +47,7 @@ import Testing
             batch.addPush(token: token.span.bytes, heading: heading, id: .random())
         }
         let outcomes = await connection.deliver(batch)
-        for (order, outcome) in zip(orders, outcomes) where outcome.verdict != .delivered {
+        for (order, outcome) in zip(orders, outcomes) where outcome.verdict != .accepted {
             report("order \(order.number): \(outcomes.text(of: outcome.reason))")
         }
 

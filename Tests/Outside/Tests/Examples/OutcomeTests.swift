@@ -18,7 +18,7 @@ import Testing
             case "c3d4": .rejected(410, "Unregistered", timestamp: 1_700_000_000_000)
             case "e5f6": .safe
             case "abcd": .unknown
-            default: .delivered
+            default: .accepted
             }
         }
         let session = APNs.Session(backend: backend)
@@ -69,7 +69,7 @@ import Testing
         let answered = Answered()
         let backend = RecordedBackend { token in
             if token.hasPrefix("dead") { return .rejected(410, "Unregistered", timestamp: 1_700_000_000_000) }
-            return token == "a1b2" || answered.isSecond(token) ? .delivered : .rejected(429, "TooManyRequests")
+            return token == "a1b2" || answered.isSecond(token) ? .accepted : .rejected(429, "TooManyRequests")
         }
         let session = APNs.Session(backend: backend)
         let apns = APNs(session.connection(to: .production, credential: try Test.credential()))
@@ -79,7 +79,7 @@ import Testing
             topic: "org.example.app"
         )
         try await RetryingSender(apns: apns, app: app).send(message)
-        #expect(app.reports == ["1 delivered"] && Set(app.forgotten) == ["dead", "dead01"])
+        #expect(app.reports == ["1 accepted"] && Set(app.forgotten) == ["dead", "dead01"])
         #expect(backend.sent.count == 5)
 
         let result = try await apns.send(message)
@@ -100,7 +100,7 @@ import Testing
         let credential = try Test.credential()
 
         let backend = RecordedBackend { token in
-            token == "dead" ? .rejected(410, "Unregistered", timestamp: 1_700_000_000_000) : .delivered
+            token == "dead" ? .rejected(410, "Unregistered", timestamp: 1_700_000_000_000) : .accepted
         }
         let session = APNs.Session(backend: backend)
         let apns = APNs(session.connection(to: .sandbox, credential: credential))
@@ -108,7 +108,7 @@ import Testing
         let message = try APNs.Message(tokens: ["beef", "dead"], alert: "Hello", topic: "org.example.app")
         let result = try await apns.send(message)
 
-        #expect(result.delivered == 1)
+        #expect(result.accepted == 1)
         #expect(result.feedback.map(\.token) == ["dead"])
         #expect(backend.sent.map(\.payload) == Array(repeating: #"{"aps":{"alert":"Hello"}}"#, count: 2))
     }

@@ -40,11 +40,11 @@ private enum Gateway {
             let result = try await APNs.withSession { session in
                 try await APNs(session.connection(to: gateway, credential: credential)).send(message)
             }
-            print(result)  // 97 delivered, 2 failed (410 Unregistered), 1 not sent (unreachable)
-            for push in result.pushes where !push.isDelivered { print(push) }
+            print(result)  // 97 accepted, 2 failed (410 Unregistered), 1 not sent (unreachable)
+            for push in result.pushes where !push.isAccepted { print(push) }
             if let retry = result.retry() { later(retry) }  // the tokens to retry, under the same apns-ids
 
-            #expect("\(result)" == "1 delivered, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable)")
+            #expect("\(result)" == "1 accepted, 1 failed (410 Unregistered), 1 rejected (503 ServiceUnavailable)")
         }
     }
 
@@ -64,8 +64,8 @@ private enum Gateway {
             let result = try await APNs.withSession { session in
                 try await APNs(session.connection(to: gateway, credential: credential)).send(message)
             }
-            print(result)  // 97 delivered, 2 failed (410 Unregistered), 1 not sent (unreachable)
-            for push in result.pushes where !push.isDelivered { print(push.token, push.id, push) }
+            print(result)  // 97 accepted, 2 failed (410 Unregistered), 1 not sent (unreachable)
+            for push in result.pushes where !push.isAccepted { print(push.token, push.id, push) }
             for dead in result.feedback { forget(dead.token, unlessRegisteredAfter: dead.timestamp) }
             if let retry = result.retry() { later(retry, after: result.retryAfter ?? 10) }
 

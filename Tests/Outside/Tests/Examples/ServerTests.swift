@@ -53,7 +53,7 @@ struct Watch: APNs.Observer {
             await session.shutdown()
         }
         #expect(counters.count("connections_opened") == 1 && counters.count("connections_ended_shutdown") == 1)
-        #expect(counters.count("delivered") == 1 && counters.count("delivery_seconds") == 1)
+        #expect(counters.count("accepted") == 1 && counters.count("delivery_seconds") == 1)
     }
 
     @Test func `single connections`() async throws {

@@ -2,11 +2,11 @@ import ApplePush
 import CarillonPostgres
 
 /// One try to write a settlement or a piece of it.
-struct SettlementWrite: Sendable {
+struct SettlementTry: Sendable {
     enum Content: Sendable {
         case settlement(Settlement)
         /// The counts of the job at that place.
-        case refused(job: Int32)
+        case unrecorded(job: Int32)
     }
 
     /// What it has done.
@@ -38,7 +38,7 @@ struct SettlementWrite: Sendable {
     var statement: Statement {
         switch content {
         case .settlement: Settlement.statement
-        case .refused: UnrecordedJob.statement
+        case .unrecorded: UnrecordedJob.statement
         }
     }
 
@@ -46,7 +46,7 @@ struct SettlementWrite: Sendable {
         switch content {
         case .settlement(let settlement):
             return settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
-        case .refused(let job):
+        case .unrecorded(let job):
             let unrecorded = UnrecordedJob(job, of: claim, outcomes, after: earlier)
             return unrecorded.parameters(worker: worker, settlementNumber: settlementNumber)
         }

@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 
 /// A settlement with the claim that it settles: what the columns of `carillon.settle` are made of.
-struct SettledClaim {
+struct SettleArguments {
     let claim: ClaimedJobs
     let worker: Int64
     /// How many settlements of the claim there were before.
@@ -13,7 +13,7 @@ struct SettledClaim {
     /// The pushes of jobs that go back only in part. The database has the tokens of the others.
     let placedGoingBack: [PlacedPush]
     /// The pushes of jobs that stay in flight only in part.
-    let placedStays: [PlacedPush]
+    let placedStaying: [PlacedPush]
     private let settlement: Settlement
 
     /// A push, and which of the jobs that go back or stay it belongs to, from 1.
@@ -27,9 +27,9 @@ struct SettledClaim {
         self.claim = claim
         self.worker = worker
         self.settlementNumber = settlementNumber
-        ended = settlement.partial.isEmpty ? settlement.ended : settlement.ended + settlement.partial
+        ended = settlement.counted.isEmpty ? settlement.ended : settlement.ended + settlement.counted
         placedGoingBack = Self.placed(settlement.goingBack.lazy.map { ($0.isWhole, $0.pushes) })
-        placedStays = Self.placed(settlement.stays.lazy.map { ($0.isWhole, $0.pushes) })
+        placedStaying = Self.placed(settlement.staying.lazy.map { ($0.isWhole, $0.pushes) })
     }
 
     private static func placed(_ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>) -> [PlacedPush] {
@@ -40,12 +40,12 @@ struct SettledClaim {
 
     var failures: [FailedPush] { settlement.failures }
     var goingBack: [Settlement.GoingBack] { settlement.goingBack }
-    var stays: [Settlement.Stay] { settlement.stays }
+    var staying: [Settlement.Staying] { settlement.staying }
     var identified: [Settlement.Identified] { settlement.identified }
 
     /// The messages of jobs with pushes whose outcome is unknown and that may be sent again.
     var unanswered: PostgresArray {
-        PostgresArray(settlement.unanswered.lazy.map { claim.jobs[Int($0)].message })
+        PostgresArray(settlement.unanswered.lazy.map { claim[$0].message })
     }
 
     func jobs<Item: Settlement.Item>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {
@@ -56,9 +56,9 @@ struct SettledClaim {
     /// How many pushes of each message `unfinished` does not count yet; null for messages that have ended whole. If a message has a
     /// row there, it counts the pushes that come back.
     var remaining: PostgresArray {
-        guard !settlement.partial.isEmpty else { return PostgresArray(of: .int4) }
+        guard !settlement.counted.isEmpty else { return PostgresArray(of: .int4) }
         let wholes = repeatElement(nil as Int32?, count: settlement.ended.count)
-        return PostgresArray(Array(wholes) + settlement.partial.map { $0.isKnown ? 0 : $0.remaining })
+        return PostgresArray(Array(wholes) + settlement.counted.map { $0.isCounted ? 0 : $0.remaining })
     }
 
     /// The last attempts of pushes that have expired, of each message; empty if there is none.
