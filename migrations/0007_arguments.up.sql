@@ -49,6 +49,50 @@ CREATE TYPE carillon.draft AS (
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
 
+-- Which message message_status() describes. last_job and what follows come from split_messages: null if it was not split.
+CREATE TYPE carillon.chosen_message AS (
+    app_id integer, id bigint, app text, last_job bigint, tokens bigint, reference text, created_at timestamptz
+);
+
+-- What happened to one token of it.
+CREATE TYPE carillon.token_outcome AS (
+    token text, state text, status smallint, reason text, next_attempt_at timestamptz, apns_unique_id uuid
+);
+
+-- Its pushes that have ended.
+CREATE TYPE carillon.ended_counts AS (
+    sent           bigint,
+    failed         bigint,
+    expired        bigint,
+    cancelled      bigint,
+    remaining      bigint,  -- what jobs with a row of unfinished have yet to count
+    attempts       integer,
+    last_status    smallint,
+    last_reason    text,
+    reference      text,
+    created_at     timestamptz,
+    finished_at    timestamptz,
+    ids            bigint[],  -- of its jobs
+    failed_ids     bigint[],  -- of those with failures
+    has_unique_ids boolean
+);
+
+-- Its pushes that have not ended.
+CREATE TYPE carillon.open_counts AS (
+    state       text,  -- null: all have ended
+    tokens      bigint,  -- of the whole message
+    waiting     bigint,
+    counted     bigint,  -- tokens of jobs that were found and have a row of unfinished
+    attempts    integer,
+    run_at      timestamptz,
+    last_status smallint,
+    last_reason text,
+    reference   text,
+    created_at  timestamptz,
+    ids         bigint[],  -- of its jobs
+    outcomes    carillon.token_outcome[]  -- of the first 1,000 tokens
+);
+
 CREATE TYPE carillon.message_state AS (
     id              bigint,
     app             text,

@@ -1222,6 +1222,50 @@ CREATE TYPE carillon.draft AS (
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
 
+-- Which message message_status() describes. last_job and what follows come from split_messages: null if it was not split.
+CREATE TYPE carillon.chosen_message AS (
+    app_id integer, id bigint, app text, last_job bigint, tokens bigint, reference text, created_at timestamptz
+);
+
+-- What happened to one token of it.
+CREATE TYPE carillon.token_outcome AS (
+    token text, state text, status smallint, reason text, next_attempt_at timestamptz, apns_unique_id uuid
+);
+
+-- Its pushes that have ended.
+CREATE TYPE carillon.ended_counts AS (
+    sent           bigint,
+    failed         bigint,
+    expired        bigint,
+    cancelled      bigint,
+    remaining      bigint,  -- what jobs with a row of unfinished have yet to count
+    attempts       integer,
+    last_status    smallint,
+    last_reason    text,
+    reference      text,
+    created_at     timestamptz,
+    finished_at    timestamptz,
+    ids            bigint[],  -- of its jobs
+    failed_ids     bigint[],  -- of those with failures
+    has_unique_ids boolean
+);
+
+-- Its pushes that have not ended.
+CREATE TYPE carillon.open_counts AS (
+    state       text,  -- null: all have ended
+    tokens      bigint,  -- of the whole message
+    waiting     bigint,
+    counted     bigint,  -- tokens of jobs that were found and have a row of unfinished
+    attempts    integer,
+    run_at      timestamptz,
+    last_status smallint,
+    last_reason text,
+    reference   text,
+    created_at  timestamptz,
+    ids         bigint[],  -- of its jobs
+    outcomes    carillon.token_outcome[]  -- of the first 1,000 tokens
+);
+
 CREATE TYPE carillon.message_state AS (
     id              bigint,
     app             text,
@@ -4291,18 +4335,17 @@ $$;
 
 -- ended_counts() adds up the jobs of a message in results and unfinished, and failures that are the only record of a job: see
 -- end_unrecorded().
-CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.ended_counts(message carillon.chosen_message) RETURNS carillon.ended_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    ended record;
+    ended carillon.ended_counts;
 BEGIN
-    SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed, coalesce(sum(t.expired), 0) AS expired,
-        coalesce(sum(t.cancelled), 0) AS cancelled, coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-        min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
-        array_agg(t.message_id) AS ids, array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
-        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_status,
-        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_reason,
-        coalesce(bool_or(t.has_unique_ids), false) AS has_unique_ids
+    SELECT coalesce(sum(t.sent), 0), coalesce(sum(t.failed), 0), coalesce(sum(t.expired), 0), coalesce(sum(t.cancelled), 0),
+        coalesce(sum(t.remaining), 0), max(t.attempts),
+        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        min(t.reference), min(t.created_at), max(t.finished_at),
+        array_agg(t.message_id), array_agg(t.message_id) FILTER (WHERE t.failed > 0), coalesce(bool_or(t.has_unique_ids), false)
     INTO ended
     FROM (
         SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
@@ -4336,23 +4379,34 @@ $$;
 
 -- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
 -- than remain.
-CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.open_counts(message carillon.chosen_message, ended carillon.ended_counts, depth integer)
+RETURNS carillon.open_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     few_jobs CONSTANT integer := 100;
     is_split CONSTANT boolean := message.last_job IS NOT NULL;
     read_queue boolean := false;
-    counts record;
+    open carillon.open_counts;
 BEGIN
     LOOP
+        WITH job AS MATERIALIZED (
+            SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
+                WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+            FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o
+        )
         -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
-        SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
-                + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
-            CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
+        SELECT CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
                 WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
                 WHEN 'ready' = ANY (q.states) THEN 'ready'
-                WHEN w.waiting > 0 THEN 'scheduled' END AS state
-        INTO counts
+                WHEN w.waiting > 0 THEN 'scheduled' END,
+            coalesce(message.tokens, ended.sent + ended.failed + ended.expired + ended.cancelled + ended.remaining + q.uncounted),
+            w.waiting, q.counted, q.attempts, q.run_at, q.last_status, q.last_reason, q.reference, q.created_at, q.ids,
+            ARRAY(
+                SELECT ROW(carillon.token_text(u.token),
+                    CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
+                    j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT 1000)
+        INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
                 coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
@@ -4363,16 +4417,13 @@ BEGIN
                 min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
                 (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
-            FROM (
-                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
-                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-                FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o) j
+            FROM job j
         ) q CROSS JOIN LATERAL (
             SELECT CASE WHEN q.are_many
                 THEN greatest(message.tokens - ended.sent - ended.failed - ended.expired - ended.cancelled, 0)
                 ELSE ended.remaining + q.uncounted END AS waiting) w;
-        IF read_queue OR counts.counted >= ended.remaining THEN
-            RETURN counts;
+        IF read_queue OR open.counted >= ended.remaining THEN
+            RETURN open;
         END IF;
         read_queue := true;
     END LOOP;
@@ -4381,7 +4432,9 @@ $$;
 
 -- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
 -- cancelled after an attempt.
-CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
+CREATE OR REPLACE FUNCTION carillon.last_outcome(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, OUT status smallint, OUT reason text
+)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     status := open.last_status;
@@ -4399,7 +4452,9 @@ END
 $$;
 
 -- may_have_arrived() looks at `depth` failures, or at all if it is null.
-CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.may_have_arrived(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
+) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ended.sent < open.tokens AND (
@@ -4414,7 +4469,9 @@ END
 $$;
 
 -- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
-CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.token_outcomes(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
+) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(
@@ -4424,10 +4481,7 @@ BEGIN
             NULL::timestamptz AS next_attempt_at, f.apns_unique_id
         FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids)
         UNION ALL
-        SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
-            o.last_status, o.last_reason, o.run_at, NULL
-        FROM carillon.open_jobs(message.app_id, message.id, message.last_job, open.read_queue, depth) o
-        CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+        SELECT o.* FROM unnest(open.outcomes) o
         UNION ALL
         SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
         FROM (
@@ -4442,7 +4496,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
-    message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -4461,8 +4515,7 @@ BEGIN
         WHEN ended.cancelled > 0 THEN 'cancelled' ELSE 'empty' END);
     made.attempts := greatest(ended.attempts, open.attempts);
     made.next_attempt_at := open.run_at;
-    made.last_status := last.status;
-    made.last_reason := last.reason;
+    SELECT l.status, l.reason INTO made.last_status, made.last_reason FROM carillon.last_outcome(message, ended, open) l;
     made.tokens := open.tokens;
     made.sent := ended.sent;
     made.failed := ended.failed;
@@ -4470,8 +4523,8 @@ BEGIN
     made.cancelled := ended.cancelled;
     made.waiting := open.waiting;
     made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
-    made.may_have_arrived := may_have_arrived;
-    made.outcomes := outcomes;
+    made.may_have_arrived := carillon.may_have_arrived(message, ended, open, depth);
+    made.outcomes := carillon.token_outcomes(message, ended, open);
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
@@ -4499,10 +4552,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
-    message record;
-    ended record;
-    open record;
-    last record;
+    message carillon.chosen_message;
+    ended carillon.ended_counts;
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
@@ -4517,7 +4568,7 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     FOR message IN
-        SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
+        SELECT f.app_id, f.message_id, a.name, b.last_id, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
@@ -4526,10 +4577,7 @@ BEGIN
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);
-        open := carillon.open_counts(message, ended, depth);
-        last := carillon.last_outcome(message, ended, open);
-        RETURN NEXT carillon.message_state(message, ended, open, last, carillon.may_have_arrived(message, ended, open, depth),
-            carillon.token_outcomes(message, ended, open, depth));
+        RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, depth), depth);
     END LOOP;
 END
 $$;
@@ -8652,7 +8700,7 @@ UPDATE carillon.schema_migrations SET checksum = 'e56160e9639082b1195f4bb139fc1f
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'a1171a48f75af8557377fd6110dad4fc545df06c0a38ed553c1451e460bc642c' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
@@ -8674,7 +8722,7 @@ UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '8a9e946c58682a8ee97edef1d118382444e6d9e795c7e677d59086b192c8c034' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';

@@ -41,18 +41,17 @@ COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a messa
 
 -- ended_counts() adds up the jobs of a message in results and unfinished, and failures that are the only record of a job: see
 -- end_unrecorded().
-CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.ended_counts(message carillon.chosen_message) RETURNS carillon.ended_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    ended record;
+    ended carillon.ended_counts;
 BEGIN
-    SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed, coalesce(sum(t.expired), 0) AS expired,
-        coalesce(sum(t.cancelled), 0) AS cancelled, coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-        min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
-        array_agg(t.message_id) AS ids, array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
-        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_status,
-        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_reason,
-        coalesce(bool_or(t.has_unique_ids), false) AS has_unique_ids
+    SELECT coalesce(sum(t.sent), 0), coalesce(sum(t.failed), 0), coalesce(sum(t.expired), 0), coalesce(sum(t.cancelled), 0),
+        coalesce(sum(t.remaining), 0), max(t.attempts),
+        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        min(t.reference), min(t.created_at), max(t.finished_at),
+        array_agg(t.message_id), array_agg(t.message_id) FILTER (WHERE t.failed > 0), coalesce(bool_or(t.has_unique_ids), false)
     INTO ended
     FROM (
         SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
@@ -87,23 +86,34 @@ COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a m
 
 -- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
 -- than remain.
-CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.open_counts(message carillon.chosen_message, ended carillon.ended_counts, depth integer)
+RETURNS carillon.open_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     few_jobs CONSTANT integer := 100;
     is_split CONSTANT boolean := message.last_job IS NOT NULL;
     read_queue boolean := false;
-    counts record;
+    open carillon.open_counts;
 BEGIN
     LOOP
+        WITH job AS MATERIALIZED (
+            SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
+                WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+            FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o
+        )
         -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
-        SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
-                + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
-            CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
+        SELECT CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
                 WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
                 WHEN 'ready' = ANY (q.states) THEN 'ready'
-                WHEN w.waiting > 0 THEN 'scheduled' END AS state
-        INTO counts
+                WHEN w.waiting > 0 THEN 'scheduled' END,
+            coalesce(message.tokens, ended.sent + ended.failed + ended.expired + ended.cancelled + ended.remaining + q.uncounted),
+            w.waiting, q.counted, q.attempts, q.run_at, q.last_status, q.last_reason, q.reference, q.created_at, q.ids,
+            ARRAY(
+                SELECT ROW(carillon.token_text(u.token),
+                    CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
+                    j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT 1000)
+        INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
                 coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
@@ -114,16 +124,13 @@ BEGIN
                 min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
                 (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
-            FROM (
-                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
-                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-                FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o) j
+            FROM job j
         ) q CROSS JOIN LATERAL (
             SELECT CASE WHEN q.are_many
                 THEN greatest(message.tokens - ended.sent - ended.failed - ended.expired - ended.cancelled, 0)
                 ELSE ended.remaining + q.uncounted END AS waiting) w;
-        IF read_queue OR counts.counted >= ended.remaining THEN
-            RETURN counts;
+        IF read_queue OR open.counted >= ended.remaining THEN
+            RETURN open;
         END IF;
         read_queue := true;
     END LOOP;
@@ -133,7 +140,9 @@ COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a me
 
 -- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
 -- cancelled after an attempt.
-CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
+CREATE OR REPLACE FUNCTION carillon.last_outcome(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, OUT status smallint, OUT reason text
+)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     status := open.last_status;
@@ -152,7 +161,9 @@ $$;
 COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
 
 -- may_have_arrived() looks at `depth` failures, or at all if it is null.
-CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.may_have_arrived(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
+) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ended.sent < open.tokens AND (
@@ -169,7 +180,9 @@ COMMENT ON FUNCTION carillon.may_have_arrived IS
     'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
 -- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
-CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.token_outcomes(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
+) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(
@@ -179,10 +192,7 @@ BEGIN
             NULL::timestamptz AS next_attempt_at, f.apns_unique_id
         FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids)
         UNION ALL
-        SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
-            o.last_status, o.last_reason, o.run_at, NULL
-        FROM carillon.open_jobs(message.app_id, message.id, message.last_job, open.read_queue, depth) o
-        CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+        SELECT o.* FROM unnest(open.outcomes) o
         UNION ALL
         SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
         FROM (
@@ -198,7 +208,7 @@ $$;
 COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
-    message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -217,8 +227,7 @@ BEGIN
         WHEN ended.cancelled > 0 THEN 'cancelled' ELSE 'empty' END);
     made.attempts := greatest(ended.attempts, open.attempts);
     made.next_attempt_at := open.run_at;
-    made.last_status := last.status;
-    made.last_reason := last.reason;
+    SELECT l.status, l.reason INTO made.last_status, made.last_reason FROM carillon.last_outcome(message, ended, open) l;
     made.tokens := open.tokens;
     made.sent := ended.sent;
     made.failed := ended.failed;
@@ -226,8 +235,8 @@ BEGIN
     made.cancelled := ended.cancelled;
     made.waiting := open.waiting;
     made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
-    made.may_have_arrived := may_have_arrived;
-    made.outcomes := outcomes;
+    made.may_have_arrived := carillon.may_have_arrived(message, ended, open, depth);
+    made.outcomes := carillon.token_outcomes(message, ended, open);
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
@@ -256,10 +265,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
-    message record;
-    ended record;
-    open record;
-    last record;
+    message carillon.chosen_message;
+    ended carillon.ended_counts;
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
@@ -274,7 +281,7 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     FOR message IN
-        SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
+        SELECT f.app_id, f.message_id, a.name, b.last_id, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
@@ -283,10 +290,7 @@ BEGIN
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);
-        open := carillon.open_counts(message, ended, depth);
-        last := carillon.last_outcome(message, ended, open);
-        RETURN NEXT carillon.message_state(message, ended, open, last, carillon.may_have_arrived(message, ended, open, depth),
-            carillon.token_outcomes(message, ended, open, depth));
+        RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, depth), depth);
     END LOOP;
 END
 $$;
