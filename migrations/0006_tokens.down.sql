@@ -1,4 +1,5 @@
 DROP FUNCTION carillon.as_reaper;
+DROP TYPE carillon.reap_batch, carillon.reap_position;
 DROP TABLE carillon.watched_tables, carillon.feedback, carillon.tokens;
 GRANT CREATE ON SCHEMA carillon TO carillon_reaper;
 

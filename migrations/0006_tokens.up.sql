@@ -91,6 +91,20 @@ COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
     'the first row of feedback that has not been applied to it; null if there is none';
 
+-- Where the next batch of a feedback pass begins: after the last watched table that caught up, while any have missed feedback; then
+-- after the last report of the last app.
+CREATE TYPE carillon.reap_position AS (watched_table bigint, app integer, report bigint);
+
+-- What one batch of it did.
+CREATE TYPE carillon.reap_batch AS (
+    state   text,  -- more, over or busy
+    next    carillon.reap_position,
+    of_app  text,
+    handled bigint,  -- rows of feedback
+    deleted bigint,  -- tokens of all tables
+    faults  text[]  -- why watched tables could not be reaped, each with its table
+);
+
 -- The only rights of carillon_reaper are those granted by the owners of watched tables. Triggers, policies and rules of the table
 -- run with these rights and the owner's search_path, so the statement qualifies every name. SET ROLE is refused inside this
 -- function. It checks its own owner, because a restore can change it.

@@ -97,8 +97,8 @@ BEGIN
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
-                reap_tokens reap_tables reap reap_all reapable
+                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens
+                reap_tokens reap_tables reap_missed reap_new reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')

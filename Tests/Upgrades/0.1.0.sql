@@ -1122,6 +1122,20 @@ COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
     'the first row of feedback that has not been applied to it; null if there is none';
 
+-- Where the next batch of a feedback pass begins: after the last watched table that caught up, while any have missed feedback; then
+-- after the last report of the last app.
+CREATE TYPE carillon.reap_position AS (watched_table bigint, app integer, report bigint);
+
+-- What one batch of it did.
+CREATE TYPE carillon.reap_batch AS (
+    state   text,  -- more, over or busy
+    next    carillon.reap_position,
+    of_app  text,
+    handled bigint,  -- rows of feedback
+    deleted bigint,  -- tokens of all tables
+    faults  text[]  -- why watched tables could not be reaped, each with its table
+);
+
 -- The only rights of carillon_reaper are those granted by the owners of watched tables. Triggers, policies and rules of the table
 -- run with these rights and the owner's search_path, so the statement qualifies every name. SET ROLE is refused inside this
 -- function. It checks its own owner, because a restore can change it.
@@ -3303,7 +3317,7 @@ END
 $$;
 
 -- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
-CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
+CREATE OR REPLACE FUNCTION carillon.settle_refused(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
@@ -3328,7 +3342,7 @@ BEGIN
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
-            settle_unrecorded.worker)
+            settle_refused.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
@@ -3423,8 +3437,8 @@ $$;
 
 -- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
 -- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
--- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
--- promote() then looks for cancels that were still running.
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled
+-- and leaves that check to promote().
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
 -- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
@@ -5471,109 +5485,120 @@ BEGIN
 END
 $$;
 
--- reap_batch() takes null as `after` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
--- session runs a batch, perhaps in a long transaction.
-CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, after bigint[] DEFAULT NULL, most integer DEFAULT 1000,
-    OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
-#variable_conflict use_column
+-- reap_missed() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
+CREATE OR REPLACE FUNCTION carillon.reap_missed(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
-    refusal carillon.refusal;
-    -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table bigint := coalesce(after[1], 0);
-    at_app bigint := coalesce(after[2], -2147483648);
-    at_id bigint := coalesce(after[3], 0);
-    last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
+    batch carillon.reap_batch;
+BEGIN
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > after AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+    UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+    WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+    batch.state := 'more';
+    -- A table without progress waits for the next pass.
+    batch.next := ROW(CASE WHEN made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN watched.id ELSE after END,
+        NULL, NULL);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+    batch.handled := 0;
+    batch.deleted := made.deleted;
+    batch.faults := CASE WHEN made.fault IS NULL THEN '{}' ELSE ARRAY[watched.relation || ': ' || made.fault] END;
+    RETURN batch;
+END
+$$;
+
+-- reap_new() handles feedback app by app. What awaits counts stays for a later pass.
+CREATE OR REPLACE FUNCTION carillon.reap_new(only_app integer, after carillon.reap_position, most integer)
+RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    at_app CONSTANT integer := coalesce(after.app, -2147483648);
+    at_report CONSTANT bigint := coalesce(after.report, 0);
     target integer;
+    last_id bigint;
     ids bigint[];
     dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
     waiting bigint[] := '{}';
+    made record;
+    batch carillon.reap_batch;
 BEGIN
-    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reap_batch.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    batch.state := 'more';
+    batch.handled := 0;
+    batch.deleted := 0;
+    batch.faults := '{}';
+    SELECT min(report.app_id), array_agg(report.id), max(report.id),
+        array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
+    INTO target, ids, last_id, dead_ids, gone, gone_at
+    FROM (
+        SELECT f.app_id, f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        WHERE f.app_id = coalesce(only_app, (
+                SELECT n.app_id FROM carillon.feedback n
+                WHERE n.handled_at IS NULL AND (n.app_id, n.id) > (at_app, at_report) AND NOT carillon.awaits_counts(n)
+                ORDER BY n.app_id, n.id LIMIT 1))
+            AND f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_report) AND NOT carillon.awaits_counts(f)
+        ORDER BY f.id LIMIT most) report;
+    IF ids IS NULL THEN
+        batch.state := 'over';
+        RETURN batch;
     END IF;
-    handled := 0;
-    deleted := 0;
-    faults := '{}';
+    batch.next := ROW(NULL, target, last_id);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = target);
+    IF gone IS NOT NULL THEN
+        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
+        batch.deleted := made.deleted;
+        waiting := made.waiting;
+        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
+        batch.deleted := batch.deleted + made.deleted;
+        batch.faults := made.faults;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
+    GET DIAGNOSTICS batch.handled = ROW_COUNT;
+    RETURN batch;
+END
+$$;
+
+-- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
+-- perhaps in a long transaction.
+CREATE OR REPLACE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, most integer DEFAULT 1000
+) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
+    batch carillon.reap_batch;
+BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
-        state := 'busy';
-        next := after;
-        RETURN;
+        batch.state := 'busy';
+        batch.next := after;
+        batch.handled := 0;
+        batch.deleted := 0;
+        batch.faults := '{}';
+        RETURN batch;
     END IF;
-    state := 'more';
     IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
         WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
     END IF;
-
-    SELECT w.* INTO watched FROM carillon.watched_tables w
-    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
-    ORDER BY w.id LIMIT 1;
-    IF FOUND THEN
-        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
-        deleted := made.deleted;
-        IF made.fault IS NOT NULL THEN
-            faults := ARRAY[watched.relation || ': ' || made.fault];
-        END IF;
-        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
-        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- A table without progress waits for the next pass.
-        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
-            at_table := watched.id;
-        END IF;
-        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
-        next := ARRAY[at_table, at_app, at_id];
-        RETURN;
+    -- Tables that fail once new feedback is being handled wait for the next pass.
+    IF after IS NULL OR after.watched_table IS NOT NULL THEN
+        batch := carillon.reap_missed(only_app, coalesce(after.watched_table, 0), most);
     END IF;
-    -- Tables that fail after this point wait for the next pass.
-    at_table := last_id;
-
-    IF only_app IS NOT NULL THEN
-        target := only_app;
-    ELSE
-        SELECT f.app_id INTO target FROM carillon.feedback f
-        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    IF batch.state IS NULL THEN
+        batch := carillon.reap_new(only_app, after, most);
     END IF;
-    SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
-    INTO ids, at_id, dead_ids, gone, gone_at
-    FROM (
-        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
-        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
-            AND NOT carillon.awaits_counts(f)
-        ORDER BY f.id LIMIT most) report;
-    IF ids IS NULL THEN
-        -- Some feedback may have to wait.
-        IF target IS NULL OR only_app IS NOT NULL THEN
-            state := 'over';
-        END IF;
-        next := ARRAY[at_table, target, last_id];
-        RETURN;
-    END IF;
-    next := ARRAY[at_table, target, at_id];
-    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
-
-    IF gone IS NOT NULL THEN
-        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
-        deleted := made.deleted;
-        waiting := made.waiting;
-        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
-        deleted := deleted + made.deleted;
-        faults := made.faults;
-    END IF;
-    UPDATE carillon.feedback f SET handled_at = now()
-    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
-    GET DIAGNOSTICS handled = ROW_COUNT;
+    RETURN batch;
 END
 $$;
 
@@ -5581,8 +5606,7 @@ CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
     IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
@@ -5592,10 +5616,9 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, after) b;
-        total := total + step.deleted;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
+        batch := carillon.reap_batch(reap.app, batch.next);
+        total := total + batch.deleted;
+        EXIT WHEN batch.state = 'over';
     END LOOP;
     RETURN total;
 END
@@ -5605,8 +5628,7 @@ CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
     refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
 BEGIN
     IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
         refusal := carillon.unknown_app(app);
@@ -5614,11 +5636,10 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(app, after) b;
+        batch := carillon.reap_batch(app, batch.next);
         COMMIT;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
-        IF step.state = 'busy' THEN
+        EXIT WHEN batch.state = 'over';
+        IF batch.state = 'busy' THEN
             PERFORM pg_catalog.pg_sleep(0.1);
         END IF;
     END LOOP;
@@ -6351,8 +6372,9 @@ BEGIN
 END
 $$;
 
--- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
--- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
+-- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
+-- suppressed by a trigger.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6575,8 +6597,9 @@ $$;
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
--- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
+-- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
+-- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
+-- over.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -6634,12 +6657,11 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
     -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
     -- id.
-    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
-    going_back_after integer[],  -- milliseconds; null means at once
-    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
-    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
+    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
+    again_status smallint[], again_reason text[],  -- why the job goes back; null means unchanged
+    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
     -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
-    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.
     identified bigint[], identified_token text[], identified_unique_id uuid[]
@@ -6655,14 +6677,14 @@ DECLARE
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
     has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
-    has_staying CONSTANT boolean := cardinality(staying) > 0;
+    has_again CONSTANT boolean := cardinality(again) > 0;
+    has_kept CONSTANT boolean := cardinality(kept) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
     has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -6672,17 +6694,17 @@ DECLARE
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_staying THEN
+    IF has_kept THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
-            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
+            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
@@ -6699,13 +6721,12 @@ BEGIN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF has_going_back THEN
+    IF has_again THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
+            FROM unnest(held) AS j WHERE j.id = ANY (again)
         ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
-            requeues => cardinality(going_back_after) < cardinality(going_back)
-                OR array_position(going_back_after, NULL) IS NOT NULL
+            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF has_expired THEN
@@ -6723,9 +6744,9 @@ BEGIN
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
             ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF has_going_back THEN
+    IF has_again THEN
         WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
@@ -6734,8 +6755,7 @@ BEGIN
                 attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
-            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
-                    going_back_reason) WITH ORDINALITY
+            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
@@ -6801,7 +6821,7 @@ BEGIN
     IF has_bad_channels THEN
         PERFORM carillon.channels_refused(app, failed_token, failed_reason);
     END IF;
-    IF has_going_back THEN
+    IF has_again THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
         PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
@@ -8116,7 +8136,7 @@ COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error
 COMMENT ON FUNCTION carillon.end_unrecorded IS
     'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
     'written.';
-COMMENT ON FUNCTION carillon.settle_unrecorded IS 'Internal: settles the one job of a claim that settle() cannot record.';
+COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 COMMENT ON FUNCTION carillon.discard IS
     'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';
@@ -8224,6 +8244,8 @@ COMMENT ON FUNCTION carillon.dead_tokens IS
 COMMENT ON FUNCTION carillon.reap_tokens IS
     'Internal: deletes an app''s rows of tokens that were registered before they died; returns the reports to handle later.';
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
+COMMENT ON FUNCTION carillon.reap_missed IS 'Internal: applies some feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.reap_new IS 'Internal: handles some feedback that no pass has handled yet.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
@@ -8576,13 +8598,13 @@ BEGIN
                 app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
-                unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split
+                unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
-                reap_tokens reap_tables reap reap_all reapable
+                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens
+                reap_tokens reap_tables reap_missed reap_new reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8699,7 +8721,7 @@ UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b0
 UPDATE carillon.schema_migrations SET checksum = 'e56160e9639082b1195f4bb139fc1f9c0a12ce2ae9c6ebdbdee7545772e2f388' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = 'a1171a48f75af8557377fd6110dad4fc545df06c0a38ed553c1451e460bc642c' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
@@ -8714,8 +8736,8 @@ UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc1
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '746d3e59aa0e719ee1c6f10fcb8f90351b68ef9a439b2b7e883bba7fd17ec6ce' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = 'dec03345d655b8d9c0de8ee743c8127cf8cb5290805d323bb7d6020ef3cda10e' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
@@ -8730,15 +8752,15 @@ UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f26963
 UPDATE carillon.schema_routines SET checksum = 'fb1be70e24c86cdf6b8040e54a2e8f70f816a95b5cc6200d08a27ace632da7d3' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '5e64c13554ce64a868ac9be9048b94bd2b83207fad7d7626ce6c8ec8fb83ce7f' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'e64e2968818b0b6f5b83bb31483b7fcdafd90af4dc9a7a2a98f6855c42939cff' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '076187b560b7deaeb6f83561941831585c7de7188f27e7bf54b1b01b7967ada5' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '0683f2b2b5d763e552a4252dcbe32c5fe36f298553ad4d9ea5ef51cc70501638' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'c1ede308ee277a0287ce6234c4710fa0c2706199d349e9c8f719f0103b60b46c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '6b2998a2799243cd7d7eca5c3e85d5ad5085264d6251ddd1efea5c4f5fd21f56' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'bf70031d5fdd8ac3477875062ad6935381d4588ce1fa2db1d33101009ba47ea9' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'c62585b0d38dbeede89c4ebbbaba4dc9d5d076d4caf0d66e501e59df24fd5ad9' WHERE file = 'functions/submit_activity.sql';
@@ -8748,7 +8770,7 @@ UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '61b0adcb111b8b717aaea2ffb703bb2da44804d164c99522640bc0575032262f' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'a6652afbb1519b84816f472f046a1727ab1434f9f866044560c9c30e502c3f98' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

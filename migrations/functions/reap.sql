@@ -121,109 +121,122 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 
--- reap_batch() takes null as `after` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
--- session runs a batch, perhaps in a long transaction.
-CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, after bigint[] DEFAULT NULL, most integer DEFAULT 1000,
-    OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
-#variable_conflict use_column
+-- reap_missed() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
+CREATE OR REPLACE FUNCTION carillon.reap_missed(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
-    refusal carillon.refusal;
-    -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table bigint := coalesce(after[1], 0);
-    at_app bigint := coalesce(after[2], -2147483648);
-    at_id bigint := coalesce(after[3], 0);
-    last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
+    batch carillon.reap_batch;
+BEGIN
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > after AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+    UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+    WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+    batch.state := 'more';
+    -- A table without progress waits for the next pass.
+    batch.next := ROW(CASE WHEN made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN watched.id ELSE after END,
+        NULL, NULL);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+    batch.handled := 0;
+    batch.deleted := made.deleted;
+    batch.faults := CASE WHEN made.fault IS NULL THEN '{}' ELSE ARRAY[watched.relation || ': ' || made.fault] END;
+    RETURN batch;
+END
+$$;
+COMMENT ON FUNCTION carillon.reap_missed IS 'Internal: applies some feedback that a watched table has missed.';
+
+-- reap_new() handles feedback app by app. What awaits counts stays for a later pass.
+CREATE OR REPLACE FUNCTION carillon.reap_new(only_app integer, after carillon.reap_position, most integer)
+RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    at_app CONSTANT integer := coalesce(after.app, -2147483648);
+    at_report CONSTANT bigint := coalesce(after.report, 0);
     target integer;
+    last_id bigint;
     ids bigint[];
     dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
     waiting bigint[] := '{}';
+    made record;
+    batch carillon.reap_batch;
 BEGIN
-    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reap_batch.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    batch.state := 'more';
+    batch.handled := 0;
+    batch.deleted := 0;
+    batch.faults := '{}';
+    SELECT min(report.app_id), array_agg(report.id), max(report.id),
+        array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
+    INTO target, ids, last_id, dead_ids, gone, gone_at
+    FROM (
+        SELECT f.app_id, f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        WHERE f.app_id = coalesce(only_app, (
+                SELECT n.app_id FROM carillon.feedback n
+                WHERE n.handled_at IS NULL AND (n.app_id, n.id) > (at_app, at_report) AND NOT carillon.awaits_counts(n)
+                ORDER BY n.app_id, n.id LIMIT 1))
+            AND f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_report) AND NOT carillon.awaits_counts(f)
+        ORDER BY f.id LIMIT most) report;
+    IF ids IS NULL THEN
+        batch.state := 'over';
+        RETURN batch;
     END IF;
-    handled := 0;
-    deleted := 0;
-    faults := '{}';
+    batch.next := ROW(NULL, target, last_id);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = target);
+    IF gone IS NOT NULL THEN
+        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
+        batch.deleted := made.deleted;
+        waiting := made.waiting;
+        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
+        batch.deleted := batch.deleted + made.deleted;
+        batch.faults := made.faults;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
+    GET DIAGNOSTICS batch.handled = ROW_COUNT;
+    RETURN batch;
+END
+$$;
+COMMENT ON FUNCTION carillon.reap_new IS 'Internal: handles some feedback that no pass has handled yet.';
+
+-- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
+-- perhaps in a long transaction.
+CREATE OR REPLACE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, most integer DEFAULT 1000
+) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
+    batch carillon.reap_batch;
+BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
-        state := 'busy';
-        next := after;
-        RETURN;
+        batch.state := 'busy';
+        batch.next := after;
+        batch.handled := 0;
+        batch.deleted := 0;
+        batch.faults := '{}';
+        RETURN batch;
     END IF;
-    state := 'more';
     IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
         WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
     END IF;
-
-    SELECT w.* INTO watched FROM carillon.watched_tables w
-    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
-    ORDER BY w.id LIMIT 1;
-    IF FOUND THEN
-        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
-        deleted := made.deleted;
-        IF made.fault IS NOT NULL THEN
-            faults := ARRAY[watched.relation || ': ' || made.fault];
-        END IF;
-        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
-        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- A table without progress waits for the next pass.
-        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
-            at_table := watched.id;
-        END IF;
-        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
-        next := ARRAY[at_table, at_app, at_id];
-        RETURN;
+    -- Tables that fail once new feedback is being handled wait for the next pass.
+    IF after IS NULL OR after.watched_table IS NOT NULL THEN
+        batch := carillon.reap_missed(only_app, coalesce(after.watched_table, 0), most);
     END IF;
-    -- Tables that fail after this point wait for the next pass.
-    at_table := last_id;
-
-    IF only_app IS NOT NULL THEN
-        target := only_app;
-    ELSE
-        SELECT f.app_id INTO target FROM carillon.feedback f
-        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    IF batch.state IS NULL THEN
+        batch := carillon.reap_new(only_app, after, most);
     END IF;
-    SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
-    INTO ids, at_id, dead_ids, gone, gone_at
-    FROM (
-        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
-        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
-            AND NOT carillon.awaits_counts(f)
-        ORDER BY f.id LIMIT most) report;
-    IF ids IS NULL THEN
-        -- Some feedback may have to wait.
-        IF target IS NULL OR only_app IS NOT NULL THEN
-            state := 'over';
-        END IF;
-        next := ARRAY[at_table, target, last_id];
-        RETURN;
-    END IF;
-    next := ARRAY[at_table, target, at_id];
-    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
-
-    IF gone IS NOT NULL THEN
-        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
-        deleted := made.deleted;
-        waiting := made.waiting;
-        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
-        deleted := deleted + made.deleted;
-        faults := made.faults;
-    END IF;
-    UPDATE carillon.feedback f SET handled_at = now()
-    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
-    GET DIAGNOSTICS handled = ROW_COUNT;
+    RETURN batch;
 END
 $$;
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
@@ -232,8 +245,7 @@ CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
     IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
@@ -243,10 +255,9 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, after) b;
-        total := total + step.deleted;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
+        batch := carillon.reap_batch(reap.app, batch.next);
+        total := total + batch.deleted;
+        EXIT WHEN batch.state = 'over';
     END LOOP;
     RETURN total;
 END
@@ -258,8 +269,7 @@ CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
     refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
 BEGIN
     IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
         refusal := carillon.unknown_app(app);
@@ -267,11 +277,10 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(app, after) b;
+        batch := carillon.reap_batch(app, batch.next);
         COMMIT;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
-        IF step.state = 'busy' THEN
+        EXIT WHEN batch.state = 'over';
+        IF batch.state = 'busy' THEN
             PERFORM pg_catalog.pg_sleep(0.1);
         END IF;
     END LOOP;

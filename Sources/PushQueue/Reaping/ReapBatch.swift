@@ -24,7 +24,7 @@ struct ReapBatch: Sendable {
         "reap_batch",
         """
         SELECT b.state, b.next::text, b.of_app, b.handled, b.deleted, b.faults
-        FROM carillon.reap_batch($1, $2::text::bigint[]) AS b
+        FROM carillon.reap_batch($1, $2::text::carillon.reap_position) AS b
         """
     )
 

@@ -156,7 +156,7 @@ import Testing
                 )
                 let words = step[0].split { "(),\"".contains($0) }
                 if words[0] != "more" { break }
-                place = "translate('\(words[1])', ' ', ',')::bigint[]"
+                place = "translate('(\(words[1]))', ' ', ',')::carillon.reap_position"
             }
         }
     }

@@ -218,7 +218,7 @@ import Testing
                 )
                 let words = step[0].split { "(),\"".contains($0) }
                 if words[0] == "over" { break }
-                place = "translate('\(words[1])', ' ', ',')::bigint[]"
+                place = "translate('(\(words[1]))', ' ', ',')::carillon.reap_position"
                 deleted += Int(words[2]) ?? 0
             }
             #expect(deleted == 30)

@@ -325,7 +325,7 @@ import Testing
             "carillon.requeue_failures(since => '-1 s')", "carillon.register_token('nope', 'ab')",
             "carillon.register_token('demo', 'xy')", "carillon.watch_tokens('nope', 'pg_class', 'relname', 'relname')",
             "carillon.watch_tokens('demo', 'pg_class', 'relname', 'nix')",
-            "carillon.unwatch_tokens('nope', 'pg_class')", "carillon.reap('nope')", "carillon.reap_batch('nope')",
+            "carillon.unwatch_tokens('nope', 'pg_class')", "carillon.reap('nope')",
             "carillon.reapable('nope')", "carillon.cancel(1, 'nope')", "carillon.cancel_messages('{1}', 'nope')",
             "carillon.cancel_broadcast(1, 'nope')", "carillon.broadcast_progress(1, 'nope')",
             "carillon.message_status(1, app => 'nope')", "carillon.isolate_app('nope', 'nobody')",
