@@ -16,8 +16,9 @@ FILTER ?=
 FUZZ ?= 60
 # How many seconds `make soak` goes on for.
 SOAK ?= 600
-# How many seeds `make simulation` runs.
+# How many seeds `make simulation` runs, and the one that it runs instead.
 SEEDS ?= 20000
+SEED ?=
 # How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
 TEST_WIDTH ?= 8
 AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
@@ -101,9 +102,9 @@ interop: needed ## programs of others, from PyPI and Debian: drivers that enqueu
 	@bash .ci/packages interop
 	@bash .ci/interop
 
-simulation: needed ## SEEDS=20000 seeds of the simulation, in an optimized build
+simulation: needed ## SEEDS=20000 seeds of the simulation, in an optimized build; SEED=N repeats what failed
 	$(SWIFT) build --build-tests $(OPTIMIZED_BUILD)
-	CARILLON_SIMULATION_RUNS=$(SEEDS) $(SWIFT) test --skip-build $(OPTIMIZED_BUILD) --disable-xctest \
+	SIMULATION_RUNS=$(SEEDS) SIMULATION_SEED=$(SEED) $(SWIFT) test --skip-build $(OPTIMIZED_BUILD) --disable-xctest \
 		--filter 'PushQueueTests.SimulationTests' $(TEST_FLAGS)
 
 test-thread: needed ## the same tests under ThreadSanitizer

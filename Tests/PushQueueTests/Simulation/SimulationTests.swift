@@ -4,12 +4,12 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// Thousands of ways in which things can go wrong at the same time, more with `CARILLON_SIMULATION_RUNS`. A seed that fails
-/// is printed, and one seed alone is run by `CARILLON_SIMULATION_SEED=… swift test --filter SimulationTests`.
+/// Thousands of ways in which things can go wrong at the same time, more with `SIMULATION_RUNS`. A seed that fails is printed;
+/// with `SIMULATION_SEED`, it runs alone.
 @Suite struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let runs = Self.environment["CARILLON_SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
-    private static let seed = Self.environment["CARILLON_SIMULATION_SEED"].flatMap { UInt64($0) }
+    private static let runs = Self.environment["SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
+    private static let seed = Self.environment["SIMULATION_SEED"].flatMap { UInt64($0) }
 
     private func run(_ seed: UInt64, _ faults: SimulationFaults? = nil) async throws -> Simulation {
         try await Computing.run {
@@ -17,7 +17,8 @@ import Testing
             let simulation = Simulation(seed: seed, apps: apps, faults: faults.map { faults in { _ in faults } })
             _ = simulation.run()
             let wrongs = simulation.audit()
-            #expect(wrongs.isEmpty, "seed \(seed): \(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)")
+            let findings = "\(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)"
+            #expect(wrongs.isEmpty, "seed \(seed), repeated by make simulation SEED=\(seed): \(findings)")
             return simulation
         }
     }
