@@ -3,69 +3,6 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// A claim built by hand.
-struct ClaimBuilder {
-    var jobs: ClaimedJobs
-    private var seen = TokenSet()
-    private var id: Int64 = 0
-
-    init(claimedAt: Int64 = 1_000_000_000_000) {
-        jobs = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, installation: (1, 2))
-    }
-
-    mutating func add(
-        tokens: [String],
-        payload: String? = #"{"aps":{}}"#,
-        payloads: [String?] = [],
-        origin: Int64? = nil,
-        expiresAt: Int64? = nil,
-        attempt: Int16 = 1,
-        mayRepeat: Bool = true,
-        topic: String = "org.example.app",
-        priority: Int16? = nil,
-        appIsKnown: Bool = true
-    ) {
-        id += 1
-        let job = ClaimedJobs.Job(
-            id: id,
-            origin: origin,
-            broadcast: nil,
-            reference: nil,
-            createdAt: 0,
-            expiresAt: expiresAt,
-            attempt: attempt,
-            mayRepeat: mayRepeat
-        )
-        let topic = Array(topic.utf8)
-        jobs.begin(
-            job,
-            topic: topic.span.bytes,
-            collapseID: RawSpan(),
-            priority: priority,
-            pushType: .alert,
-            onUnknown: mayRepeat ? nil : "fail",
-            appIsKnown: appIsKnown
-        )
-        if !payloads.isEmpty {
-            if payloads.count != tokens.count { jobs.refuseMismatch() }
-            for payload in payloads where payloads.count == tokens.count {
-                let bytes = payload.map { Array($0.utf8) }
-                if let bytes { jobs.add(nextPayload: bytes.span.bytes) } else { jobs.add(nextPayload: nil) }
-            }
-        } else if let payload {
-            let bytes = Array(payload.utf8)
-            jobs.add(payload: bytes.span.bytes)
-        } else {
-            jobs.add(payload: nil)
-        }
-        seen.begin()
-        for token in tokens {
-            let token = Array(token.utf8)
-            jobs.add(token.span.bytes, unlessIn: &seen)
-        }
-    }
-}
-
 @Suite struct ClaimedJobsTests {
     @Test func `the wait of a first attempt is counted, whatever created_at is`() {
         var jobs = ClaimBuilder(claimedAt: 10_000_000).jobs
