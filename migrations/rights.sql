@@ -80,7 +80,7 @@ BEGIN
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -89,7 +89,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
                 unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split

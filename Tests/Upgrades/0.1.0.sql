@@ -1471,12 +1471,10 @@ DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-    refusal carillon.refusal;
 BEGIN
     IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
-        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
-            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
     PERFORM carillon.act_as(actor);
@@ -1564,12 +1562,10 @@ CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.app
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target carillon.apps;
-    refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        refusal := carillon.unknown_app(app_to_change.app);
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
     END IF;
     RETURN target;
 END
@@ -3735,7 +3731,7 @@ CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS voi
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    isolated CONSTANT integer := carillon.app_id(app);
     refusal carillon.refusal;
     known pg_roles;
     wider text;
@@ -3745,9 +3741,7 @@ BEGIN
         SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(app);
-    ELSIF known.oid IS NULL THEN
+    IF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
             format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
     ELSIF known.rolsuper OR known.rolbypassrls THEN
@@ -3758,10 +3752,7 @@ BEGIN
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -3782,27 +3773,17 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
-    refusal carillon.refusal;
 BEGIN
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(unisolate_app.app);
-    ELSE
-        -- A dropped role leaves its oid behind.
-        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
-            AND (r.role::oid = known
-                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
-        IF NOT FOUND THEN
-            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-                coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
-        END IF;
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    -- A dropped role leaves its oid behind.
+    DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+        AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+    IF NOT FOUND THEN
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
     END IF;
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
@@ -5605,15 +5586,9 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    refusal carillon.refusal;
     batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
-    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
-        refusal := carillon.unknown_app(reap.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         batch := carillon.reap_batch(reap.app, batch.next);
@@ -5627,14 +5602,8 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    refusal carillon.refusal;
     batch carillon.reap_batch;
 BEGIN
-    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     LOOP
         batch := carillon.reap_batch(app, batch.next);
         COMMIT;
@@ -5652,16 +5621,10 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
     watched carillon.watched_tables;
 BEGIN
-    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reapable.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP
@@ -5922,8 +5885,8 @@ $$;
 -- functions/refusal.sql
 -- Errors for arguments.
 --
--- enqueue() and other functions that applications call from SQL raise their refusals themselves: refuse() would add a second line
--- to the context of the error.
+-- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
+-- context. All other functions call refuse() or app_id(), which add a second line.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -5972,12 +5935,9 @@ CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-    refusal carillon.refusal;
 BEGIN
     IF id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(carillon.unknown_app(app));
     END IF;
     RETURN id;
 END
@@ -7848,13 +7808,8 @@ CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(relation, token_column, updated_column, app_column));
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
@@ -7866,18 +7821,13 @@ CREATE OR REPLACE FUNCTION carillon.watch_tokens(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
-    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
-        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
-            watch_tokens.app_column) END;
+    watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
     others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
     before jsonb;
     after jsonb;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(
+        watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column));
 
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
@@ -7917,14 +7867,8 @@ CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
-    refusal carillon.refusal;
+    watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
-    IF watching_app IS NULL THEN
-        refusal := carillon.unknown_app(unwatch_tokens.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
     IF FOUND THEN
@@ -8586,7 +8530,7 @@ BEGIN
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -8595,7 +8539,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
                 unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
@@ -8724,8 +8668,8 @@ UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979
 UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = 'be36c7649a577bd27add888c50e47ef801290eb8f8d8141029c19a20fda3456a' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd9744f7f377407087e74ca341779253c7fabecf522dc044f42321c3a1c4a335' WHERE file = 'functions/cancel.sql';
@@ -8739,7 +8683,7 @@ UPDATE carillon.schema_routines SET checksum = '746d3e59aa0e719ee1c6f10fcb8f9035
 UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
@@ -8752,9 +8696,9 @@ UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f26963
 UPDATE carillon.schema_routines SET checksum = 'fb1be70e24c86cdf6b8040e54a2e8f70f816a95b5cc6200d08a27ace632da7d3' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'e64e2968818b0b6f5b83bb31483b7fcdafd90af4dc9a7a2a98f6855c42939cff' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '6d2cb09d121cba64023d87f913cd39d20e3962e8e8703e88f0332dcc6499ebe2' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '076187b560b7deaeb6f83561941831585c7de7188f27e7bf54b1b01b7967ada5' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '83c763ec6214d09e9633206b77a32cd951c1c15de83b4f19ad0cb725edaa945f' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
@@ -8768,9 +8712,9 @@ UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e96846564
 UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '42e0026460297f210c7a153c30628677643ee4cd353da206e20a695cc2a84e69' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'a6652afbb1519b84816f472f046a1727ab1434f9f866044560c9c30e502c3f98' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '6dc4371681dd82f988895885989e01eff2fe66dc7a1e82c1225282da8256358a' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

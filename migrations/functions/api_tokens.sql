@@ -7,12 +7,10 @@ DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-    refusal carillon.refusal;
 BEGIN
     IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
-        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
-            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
     PERFORM carillon.act_as(actor);

@@ -44,12 +44,10 @@ CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.app
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target carillon.apps;
-    refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        refusal := carillon.unknown_app(app_to_change.app);
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
     END IF;
     RETURN target;
 END

@@ -40,7 +40,7 @@ CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS voi
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    isolated CONSTANT integer := carillon.app_id(app);
     refusal carillon.refusal;
     known pg_roles;
     wider text;
@@ -50,9 +50,7 @@ BEGIN
         SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(app);
-    ELSIF known.oid IS NULL THEN
+    IF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
             format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
     ELSIF known.rolsuper OR known.rolbypassrls THEN
@@ -63,10 +61,7 @@ BEGIN
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -89,27 +84,17 @@ COMMENT ON FUNCTION carillon.isolate_app IS
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
-    refusal carillon.refusal;
 BEGIN
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(unisolate_app.app);
-    ELSE
-        -- A dropped role leaves its oid behind.
-        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
-            AND (r.role::oid = known
-                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
-        IF NOT FOUND THEN
-            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-                coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
-        END IF;
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    -- A dropped role leaves its oid behind.
+    DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+        AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+    IF NOT FOUND THEN
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
     END IF;
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role

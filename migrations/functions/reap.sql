@@ -244,15 +244,9 @@ COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedba
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    refusal carillon.refusal;
     batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
-    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
-        refusal := carillon.unknown_app(reap.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         batch := carillon.reap_batch(reap.app, batch.next);
@@ -268,14 +262,8 @@ COMMENT ON FUNCTION carillon.reap IS
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    refusal carillon.refusal;
     batch carillon.reap_batch;
 BEGIN
-    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     LOOP
         batch := carillon.reap_batch(app, batch.next);
         COMMIT;
@@ -294,16 +282,10 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
     watched carillon.watched_tables;
 BEGIN
-    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reapable.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP

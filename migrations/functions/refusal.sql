@@ -1,7 +1,7 @@
 -- Errors for arguments.
 --
--- enqueue() and other functions that applications call from SQL raise their refusals themselves: refuse() would add a second line
--- to the context of the error.
+-- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
+-- context. All other functions call refuse() or app_id(), which add a second line.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -53,12 +53,9 @@ CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-    refusal carillon.refusal;
 BEGIN
     IF id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(carillon.unknown_app(app));
     END IF;
     RETURN id;
 END

@@ -52,13 +52,8 @@ CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(relation, token_column, updated_column, app_column));
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
@@ -72,18 +67,13 @@ CREATE OR REPLACE FUNCTION carillon.watch_tokens(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
-    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
-        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
-            watch_tokens.app_column) END;
+    watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
     others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
     before jsonb;
     after jsonb;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(
+        watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column));
 
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
@@ -126,14 +116,8 @@ CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
-    refusal carillon.refusal;
+    watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
-    IF watching_app IS NULL THEN
-        refusal := carillon.unknown_app(unwatch_tokens.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
     IF FOUND THEN

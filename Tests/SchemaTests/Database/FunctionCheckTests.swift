@@ -37,4 +37,16 @@ import Testing
             #expect(findings.contains("unused variable \"\"forgotten\"\""), "\(findings)")
         }
     }
+
+    /// An application gets an error with one line of context. All other functions leave it to refuse(), which adds a second.
+    @Test func `functions for applications raise refusals themselves, and all others leave it to refuse`() async throws
+    {
+        let wrong = """
+            SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname <> 'app_id'
+                AND CASE WHEN has_function_privilege('carillon_app', p.oid, 'EXECUTE')
+                    THEN p.prosrc ~ 'carillon\\.(refuse|app_id)\\(' ELSE p.prosrc ~ 'COLUMN = .*refusal' END
+            """
+        let found = try await TestDatabase.with(.schema) { try await $0.rows(wrong) }
+        #expect(found == [])
+    }
 }

@@ -323,13 +323,9 @@ import Testing
             "carillon.broadcast('demo', 'x', strict => true)", "carillon.broadcast('demo', '7'::jsonb)",
             "carillon.broadcast_progress(999)", "carillon.message_status()", "carillon.requeue_failures('nope')",
             "carillon.requeue_failures(since => '-1 s')", "carillon.register_token('nope', 'ab')",
-            "carillon.register_token('demo', 'xy')", "carillon.watch_tokens('nope', 'pg_class', 'relname', 'relname')",
-            "carillon.watch_tokens('demo', 'pg_class', 'relname', 'nix')",
-            "carillon.unwatch_tokens('nope', 'pg_class')", "carillon.reap('nope')",
-            "carillon.reapable('nope')", "carillon.cancel(1, 'nope')", "carillon.cancel_messages('{1}', 'nope')",
-            "carillon.cancel_broadcast(1, 'nope')", "carillon.broadcast_progress(1, 'nope')",
-            "carillon.message_status(1, app => 'nope')", "carillon.isolate_app('nope', 'nobody')",
-            "carillon.unisolate_app('nope', 'nobody')",
+            "carillon.register_token('demo', 'xy')", "carillon.cancel(1, 'nope')",
+            "carillon.cancel_messages('{1}', 'nope')", "carillon.cancel_broadcast(1, 'nope')",
+            "carillon.broadcast_progress(1, 'nope')", "carillon.message_status(1, app => 'nope')",
         ]
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.contextOf)
