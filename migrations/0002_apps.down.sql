@@ -1,4 +1,5 @@
-DROP TABLE carillon.app_roles, carillon.unknown_channels, carillon.channels, carillon.holds, carillon.apps, carillon.certificates;
+DROP TABLE carillon.api_tokens, carillon.app_roles, carillon.unknown_channels, carillon.channels, carillon.holds, carillon.apps,
+    carillon.certificates;
 DROP TYPE carillon.refusal;
 
 DELETE FROM carillon.schema_migrations WHERE version = 2;

@@ -1,4 +1,4 @@
--- The foreign key of api_tokens takes a lock on apps, and while a session waits for it, all later ones wait too.
+-- ALTER TABLE takes strong locks, and while a session waits for one, all later ones wait too.
 SET LOCAL lock_timeout = '5s';
 -- Isolated roles stay isolated: they lose all rights, and functions still check their caller, because functions of older versions
 -- may be executed by everybody. Migrating up enables row security again.
@@ -16,8 +16,6 @@ BEGIN
 END
 $$;
 ALTER TABLE carillon.app_roles DISABLE ROW LEVEL SECURITY;
-
-DROP TABLE carillon.api_tokens;
 
 -- Rights that rights.sql granted.
 REVOKE ALL ON ALL TABLES IN SCHEMA carillon FROM carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator;

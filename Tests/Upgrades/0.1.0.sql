@@ -378,6 +378,20 @@ COMMENT ON COLUMN carillon.app_roles.role IS 'the isolated role';
 -- A refused argument. The function that the user called raises it.
 CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
 
+CREATE TABLE carillon.api_tokens (
+    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    name       text,
+    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not stored
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, name),
+    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
+COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
+COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
+COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');
 
 COMMIT;
@@ -1430,22 +1444,6 @@ $$;
 CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
-
--- MARK: API tokens
-
-CREATE TABLE carillon.api_tokens (
-    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
-    name       text,
-    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not stored
-    created_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (app_id, name),
-    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
-);
-COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
-COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
-COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
-COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'isolation');
 
@@ -3313,7 +3311,7 @@ END
 $$;
 
 -- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
-CREATE OR REPLACE FUNCTION carillon.settle_refused(
+CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
@@ -3338,7 +3336,7 @@ BEGIN
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
-            settle_refused.worker)
+            settle_unrecorded.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
@@ -3433,8 +3431,8 @@ $$;
 
 -- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
 -- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
--- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled
--- and leaves that check to promote().
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
+-- promote() then looks for cancels that were still running.
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
 -- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
@@ -6332,9 +6330,8 @@ BEGIN
 END
 $$;
 
--- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
--- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
--- suppressed by a trigger.
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
+-- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6557,9 +6554,8 @@ $$;
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
--- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
--- over.
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
+-- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -6617,11 +6613,12 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
     -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
     -- id.
-    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
-    again_status smallint[], again_reason text[],  -- why the job goes back; null means unchanged
-    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
+    going_back_after integer[],  -- milliseconds; null means at once
+    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
+    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
     -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.
     identified bigint[], identified_token text[], identified_unique_id uuid[]
@@ -6637,14 +6634,14 @@ DECLARE
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
     has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_again CONSTANT boolean := cardinality(again) > 0;
-    has_kept CONSTANT boolean := cardinality(kept) > 0;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    has_staying CONSTANT boolean := cardinality(staying) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
     has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -6654,17 +6651,17 @@ DECLARE
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_kept THEN
+    IF has_staying THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
-            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
@@ -6681,12 +6678,13 @@ BEGIN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (again)
+            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
         ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
-            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+            requeues => cardinality(going_back_after) < cardinality(going_back)
+                OR array_position(going_back_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF has_expired THEN
@@ -6704,9 +6702,9 @@ BEGIN
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
             ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
@@ -6715,7 +6713,8 @@ BEGIN
                 attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
-            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                    going_back_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
@@ -6781,7 +6780,7 @@ BEGIN
     IF has_bad_channels THEN
         PERFORM carillon.channels_refused(app, failed_token, failed_reason);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
         PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
@@ -8080,7 +8079,7 @@ COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error
 COMMENT ON FUNCTION carillon.end_unrecorded IS
     'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
     'written.';
-COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
+COMMENT ON FUNCTION carillon.settle_unrecorded IS 'Internal: settles the one job of a claim that settle() cannot record.';
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 COMMENT ON FUNCTION carillon.discard IS
     'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';
@@ -8542,7 +8541,7 @@ BEGIN
                 app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
-                unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
+                unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
@@ -8661,13 +8660,13 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = 'e56160e9639082b1195f4bb139fc1f9c0a12ce2ae9c6ebdbdee7545772e2f388' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
-UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
+UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'be36c7649a577bd27add888c50e47ef801290eb8f8d8141029c19a20fda3456a' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
@@ -8680,8 +8679,8 @@ UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc1
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '746d3e59aa0e719ee1c6f10fcb8f90351b68ef9a439b2b7e883bba7fd17ec6ce' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = 'dec03345d655b8d9c0de8ee743c8127cf8cb5290805d323bb7d6020ef3cda10e' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
@@ -8702,9 +8701,9 @@ UPDATE carillon.schema_routines SET checksum = '83c763ec6214d09e9633206b77a32cd9
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = 'c1ede308ee277a0287ce6234c4710fa0c2706199d349e9c8f719f0103b60b46c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '0683f2b2b5d763e552a4252dcbe32c5fe36f298553ad4d9ea5ef51cc70501638' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '487ec805419fe190e32797c2b0422c5e461a3b6d25164f9edc92854dbab3a801' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = 'bf70031d5fdd8ac3477875062ad6935381d4588ce1fa2db1d33101009ba47ea9' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '6b2998a2799243cd7d7eca5c3e85d5ad5085264d6251ddd1efea5c4f5fd21f56' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'c62585b0d38dbeede89c4ebbbaba4dc9d5d076d4caf0d66e501e59df24fd5ad9' WHERE file = 'functions/submit_activity.sql';
@@ -8714,7 +8713,7 @@ UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '42e0026460297f210c7a153c30628677643ee4cd353da206e20a695cc2a84e69' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '6dc4371681dd82f988895885989e01eff2fe66dc7a1e82c1225282da8256358a' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'b8f540fb43d81f021a627aeea03f1cfd41b2c3fc3ed36c18353348cbd55753dc' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'e240841b97da9eabd88a39413e93cb3c1ffc87e9e451dd7973eee167e88c0325' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

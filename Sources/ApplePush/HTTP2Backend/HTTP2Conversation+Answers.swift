@@ -32,7 +32,7 @@ extension HTTP2Conversation {
 
     private func answered(_ push: QueuedPush, _ answer: Response, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
-        // Nearly all answers take this path, and they have no body.
+        // Nearly all answers take this path: what `OutcomeRules` says of a 200, without a look for a body.
         if answer.status == 200 {
             isAccepted = true
             life.wasAnswered(isOfUse: true)

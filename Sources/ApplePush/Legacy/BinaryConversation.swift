@@ -129,7 +129,7 @@ final class BinaryConversation: Conversation {
         refuted = window.refuted(by: reply)
         let fates = window.answered(reply)
         if fates.unknown.isEmpty { wire.window.withLock { $0.proved() } }
-        settle(fates, refused: reply.outcome, at: now)
+        endPushes(fates, refused: reply.outcome, at: now)
         life.close(reply.isShutdown ? .gatewayShutDown : .refusedPush)
     }
 
@@ -153,7 +153,7 @@ final class BinaryConversation: Conversation {
         // A certificate may also be refused later, for example once it has been revoked. Then the gateway has already processed
         // pushes.
         let hasProcessedNothing = end.kind == .refused && !isAccepted
-        settle(hasProcessedNothing ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
+        endPushes(hasProcessedNothing ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
         return []
     }
 
@@ -161,7 +161,7 @@ final class BinaryConversation: Conversation {
 
     // MARK: Outcomes
 
-    private func settle(_ fates: SentWindow.Fates, refused outcome: Outcome, at now: MonotonicInstant) {
+    private func endPushes(_ fates: SentWindow.Fates, refused outcome: Outcome, at now: MonotonicInstant) {
         deliver(fates.accepted, at: now)
         if let push = fates.refused {
             life.wasAnswered(isOfUse: true)

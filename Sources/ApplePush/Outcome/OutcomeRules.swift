@@ -1,5 +1,5 @@
-/// Decides the outcome of a push over HTTP/2: answered, safe to send again, or unknown. Nothing else decides it. `SentWindow` and
-/// `BinaryReply` do so for the binary protocol.
+/// Decides the outcome of an attempt over HTTP/2: answered, safe to send again, or unknown. `SentWindow` and `BinaryReply` do so for
+/// the binary protocol. A push that cannot be sent at all, such as one to a malformed token, is rejected where that is found.
 enum OutcomeRules {
     /// How a push can end without a full answer.
     enum Ending: Equatable {

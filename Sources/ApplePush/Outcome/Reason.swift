@@ -104,7 +104,8 @@ public struct Reason: Hashable, Sendable {
 }
 
 extension Reason {
-    /// Pushes whose rejection pauses the credential are kept, unless Apple forbids sending them again.
+    /// New reasons go to the end: `malformedToken`, `malformedHeader` and `badDeviceToken` are places in this table, and the first three
+    /// rows are not Apple's. Pushes whose rejection holds the credential are kept, unless Apple forbids sending them again.
     static let table: [Facts] = [
         Facts("", 0, .failMessage),
         Facts("MalformedToken", 0, .failToken),

@@ -113,7 +113,7 @@ actor ConnectionPool {
                 // The handler below may have run before the delivery was added.
                 if Task.isCancelled { deliveries.cancel(serial) }
                 state.deliveryAdded()
-                settle(at: now)
+                performActions(at: now)
             }
         } onCancel: {
             cancel()
@@ -137,7 +137,7 @@ actor ConnectionPool {
                         self.assumeIsolated { $0.preparationEnded() }
                     }
                 }
-                settle(at: .now)
+                performActions(at: .now)
             }
         } onCancel: {
             cancel()
@@ -151,7 +151,7 @@ actor ConnectionPool {
 
     private func preparationEnded() {
         state.preparationEnded()
-        settle(at: .now)
+        performActions(at: .now)
     }
 
     private func endPreparing() {
@@ -169,7 +169,7 @@ actor ConnectionPool {
     private func cancelled(_ serial: Int) {
         deliveries.cancel(serial)
         // An idle connection may no longer be needed.
-        settle(at: .now)
+        performActions(at: .now)
     }
 
     /// Closes connections that have been idle for longer than this. Returns true if nothing is left in the pool; it then accepts no
@@ -177,18 +177,18 @@ actor ConnectionPool {
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         state.idled(for: idle, at: now)
-        settle(at: now)
+        performActions(at: now)
         return state.outdated(hasDeliveries: !deliveries.isEmpty)
     }
 
     func credentialReplaced() {
         state.credentialReplaced(waiting: deliveries.waiting)
-        settle(at: .now)
+        performActions(at: .now)
     }
 
     func shutdown() async {
         state.shutDown()
-        settle(at: .now)
+        performActions(at: .now)
         if let tick = self.tick.take() { loop.cancel(tick.token) }
         // Do not wait for a supplier of provider tokens, which may take any time.
         tokenFetch?.cancel()
@@ -213,7 +213,7 @@ actor ConnectionPool {
         let status = connection.status
         if !status.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
         state.changed(id, to: status, waiting: deliveries.waiting, at: now)
-        settle(at: now)
+        performActions(at: now)
     }
 
     func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
@@ -235,7 +235,7 @@ actor ConnectionPool {
     }
 
     /// Performs the actions that the state requests, and schedules the pump.
-    private func settle(at now: MonotonicInstant) {
+    private func performActions(at now: MonotonicInstant) {
         deliveries.capacity = state.capacity
         while let action = state.nextAction() { perform(action, at: now) }
         pumpSoon()
@@ -303,7 +303,7 @@ actor ConnectionPool {
                 state.tokenFailed(error, at: .now)
             }
             tokenFetch = nil
-            settle(at: .now)
+            performActions(at: .now)
         }
     }
 
@@ -334,7 +334,7 @@ actor ConnectionPool {
             change(connection.id, at: now) { $0.flush(at: now) }
         }
         state.spread(left: deliveries.waiting, at: now)
-        settle(at: now)
+        performActions(at: now)
         isPumping = false
         setTick(at: now)
     }
@@ -369,6 +369,6 @@ actor ConnectionPool {
         }
         deliveries.passed(to: now)
         state.passed(to: now, waiting: deliveries.waiting)
-        settle(at: now)
+        performActions(at: now)
     }
 }

@@ -11,7 +11,7 @@ enum ProblemRules {
     static let longTransaction: Int64 = 600
 
     static func problems(apps: [AppStatus], workers: [WorkerRecord], maintenance: MaintenanceFindings) -> [Problem] {
-        let all = fleet(apps, workers) + apps.flatMap(app) + credentials(apps) + around(maintenance)
+        let all = fleet(apps, workers) + apps.flatMap(app) + credentials(apps) + ofMaintenance(maintenance)
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
     }
 
@@ -155,7 +155,7 @@ enum ProblemRules {
         }
     }
 
-    private static func around(_ maintenance: MaintenanceFindings) -> [Problem] {
+    private static func ofMaintenance(_ maintenance: MaintenanceFindings) -> [Problem] {
         let link = PageSection.workers.link
         var problems = maintenance.failing.map { failing in
             Problem(
