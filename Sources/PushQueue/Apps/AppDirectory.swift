@@ -21,7 +21,7 @@ struct AppDirectory: Sendable {
     /// See `AppWithSecret.fingerprint`. All changes up to this one were read.
     var fingerprint: [Int64] = []
     /// Looks skip these apps.
-    var pausedRuns: [AppRun] = []
+    var pausedRanges: [PausedRange] = []
     /// The database has no such apps.
     private var absent: Set<Int32> = []
     private var apps: [Int32: AppRoute] = [:]

@@ -48,12 +48,12 @@ final class AppWatch {
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
-        let runs = try await database.ask(connection, WorkerStatements.pausedRuns) { rows in
+        let ranges = try await database.ask(connection, WorkerStatements.pausedRanges) { rows in
             try rows.indices.map {
-                AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
+                PausedRange(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
             }
         }
-        context.event { $0.apps.pausedRuns = runs }
+        context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
         context.event { $0.apps.fingerprint = fingerprint }

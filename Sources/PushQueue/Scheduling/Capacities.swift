@@ -10,7 +10,7 @@ struct Capacities: Sendable {
 
     init(claimSize: Int) { self.claimSize = claimSize }
 
-    /// - Parameter capacity: nil: unknown.
+    /// - Parameter capacity: Nil if it is unknown.
     mutating func learned(_ capacity: Int?, of app: Int32) { byApp[app] = capacity }
 
     /// How many more pushes may be claimed. If several claims fit, the last is not made smaller: a small claim costs as much as

@@ -1,6 +1,6 @@
 /// The messages of one app with one lane number, in the order of their ids.
 package struct Lane: Hashable, Sendable {
-    package enum Urgency: Int, Sendable {
+    package enum Urgency: Int, CaseIterable, Sendable {
         case urgent
         case normal
         case bulk

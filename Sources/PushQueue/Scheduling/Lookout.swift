@@ -51,7 +51,7 @@ final class Lookout {
         do throws(PostgresError) {
             let parameters: Parameters = .look(
                 above: context.state.schedule.floors,
-                over: context.state.apps.pausedRuns
+                over: context.state.apps.pausedRanges
             )
             let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
                 let last = rows.count - 1
@@ -73,7 +73,7 @@ final class Lookout {
         }
     }
 
-    /// - Parameter start: nil: the worker moves no jobs.
+    /// - Parameter start: If nil, the worker moves no jobs.
     private static func promotion(
         from start: DueFloor.Position?,
         on connection: PostgresConnection

@@ -11,7 +11,7 @@ struct ParkedLanes: Sendable {
     private var apps: [Int32: ParkedApp] = [:]
     private var alarms = TimerHeap<Int32>()
 
-    /// - Parameter instant: nil: until the app is freed.
+    /// - Parameter instant: If nil, the lane is parked until the app is freed.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
         var parked = apps[lane.app] ?? ParkedApp()
         if !parked.lanes.contains(lane) { parked.lanes.append(lane) }
@@ -27,7 +27,7 @@ struct ParkedLanes: Sendable {
         return parked.lanes
     }
 
-    /// Returns the lanes of one app whose time has come; nil: there is none.
+    /// Returns the lanes of one app whose time has come, if there is one.
     mutating func freeDue(at now: MonotonicInstant) -> [Lane]? {
         guard !apps.isEmpty, let app = alarms.popDue(at: now) else { return nil }
         return apps.removeValue(forKey: app)?.lanes ?? []

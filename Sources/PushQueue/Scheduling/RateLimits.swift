@@ -36,7 +36,7 @@ struct RateLimits: Sendable {
 
     func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.mostWaiting }
 
-    /// When there may be a turn again; nil: now.
+    /// When there may be a turn again, if not now.
     func waitEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let end = waits[app], now < end else { return nil }
         return end

@@ -72,13 +72,14 @@ extension Parameters {
         Parameters(most, Timestamp(position.time), position.id)
     }
 
-    /// The walk begins before the lowest possible lane. A run of paused apps is passed as a lane above all lanes of the run.
-    static func look(above floors: [(lane: Lane, id: Int64)], over runs: [AppRun] = []) -> Parameters {
-        let walked = runs.isEmpty ? floors : floors.filter { floor in !runs.contains { $0.contains(floor.lane.app) } }
-        let ends = runs.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
+    /// The walk begins before the lowest possible lane. A range of paused apps is passed as a lane above all of its lanes.
+    static func look(above floors: [(lane: Lane, id: Int64)], over ranges: [PausedRange] = []) -> Parameters {
+        let walked =
+            ranges.isEmpty ? floors : floors.filter { floor in !ranges.contains { $0.contains(floor.lane.app) } }
+        let ends = ranges.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
         var parameters = Self.lookBelow([(Lane(app: .min, number: .min), .max)] + walked + ends)
         parameters.append(
-            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + runs.map { $0.first as Int32? })
+            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { $0.first as Int32? })
         )
         return parameters
     }

@@ -103,8 +103,8 @@ package enum WorkerStatements {
     )
 
     /// The lanes that have rows, except those of paused apps. Known lanes are looked up from their floors. Between them the
-    /// index is walked from lane to lane, never over their rows. A run of paused apps, given as a known lane with the first app
-    /// of the run, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since the
+    /// index is walked from lane to lane, never over their rows. A range of paused apps, given as a known lane with the first
+    /// app of the range, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since the
     /// time until the answer includes other statements.
     ///
     /// A step is bounded by app and by lane separately. A row comparison with the next known lane would not stop the index
@@ -142,14 +142,14 @@ package enum WorkerStatements {
         """
     )
 
-    /// The longest runs of paused apps.
-    static let pausedRuns = Statement(
-        "paused_runs",
+    /// The longest ranges of paused apps.
+    static let pausedRanges = Statement(
+        "paused_ranges",
         """
         SELECT min(p.id) AS first_app, max(p.id) AS last_app FROM (
-            SELECT a.id, a.id - row_number() OVER (ORDER BY a.id) AS run FROM carillon.apps a WHERE a.paused
+            SELECT a.id, a.id - row_number() OVER (ORDER BY a.id) AS range FROM carillon.apps a WHERE a.paused
         ) AS p
-        GROUP BY p.run HAVING count(*) > 3 ORDER BY count(*) DESC LIMIT 100
+        GROUP BY p.range HAVING count(*) > 3 ORDER BY count(*) DESC LIMIT 100
         """
     )
 

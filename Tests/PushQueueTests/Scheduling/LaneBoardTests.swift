@@ -95,7 +95,7 @@ import Testing
         var board = LaneBoard(quantum: 800)
         board.found([lane(1)], at: start)
         let first = try claim(&board)
-        let little = 800 / LaneBoard.caution
+        let little = 800 / LaneState.caution
         #expect(first.pushes == Int32(little))
         expectNone(&board, because: "one look at a time")
         board.claimed(first, rows: Int(first.rows), pushes: little, first: 1, next: nil, at: start)

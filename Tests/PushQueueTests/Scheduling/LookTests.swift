@@ -6,9 +6,9 @@ import Testing
 
 /// What looking for work costs the server.
 @Suite struct LookTests {
-    private func look(_ database: TestDatabase, over runs: [AppRun]) async throws -> [Lane] {
+    private func look(_ database: TestDatabase, over ranges: [PausedRange]) async throws -> [Lane] {
         let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
-        return try await database.connection.query(WorkerStatements.look, .look(above: floors, over: runs)) { rows in
+        return try await database.connection.query(WorkerStatements.look, .look(above: floors, over: ranges)) { rows in
             try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                 Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
@@ -25,19 +25,20 @@ import Testing
                 SELECT i, i % 3, '{aa}', '{}' FROM generate_series(2, 1010) i;
                 """
             )
-            let runs = try await database.connection.query(WorkerStatements.pausedRuns, Parameters()) { rows in
-                try rows.indices.map { AppRun(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
+            let ranges = try await database.connection.query(WorkerStatements.pausedRanges, Parameters()) { rows in
+                try rows.indices.map { PausedRange(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
             }
             #expect(
-                Set(runs) == [
-                    AppRun(first: 3, last: 499), AppRun(first: 502, last: 699), AppRun(first: 701, last: 997),
-                    AppRun(first: 999, last: 1002),
+                Set(ranges) == [
+                    PausedRange(first: 3, last: 499), PausedRange(first: 502, last: 699),
+                    PausedRange(first: 701, last: 997),
+                    PausedRange(first: 999, last: 1002),
                 ]
             )
             let scans = "SELECT pg_stat_get_xact_numscans('carillon.messages_pkey'::regclass)"
             try await database.run("BEGIN")
             let begin = try #require(Int(try await database.value(scans) ?? ""))
-            let lanes = try await look(database, over: runs)
+            let lanes = try await look(database, over: ranges)
             let end = try #require(Int(try await database.value(scans) ?? ""))
             try await database.run("COMMIT")
             #expect(end - begin < 60)

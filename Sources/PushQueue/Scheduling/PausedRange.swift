@@ -1,5 +1,5 @@
 /// Paused apps with consecutive ids, which looks skip.
-package struct AppRun: Hashable, Sendable {
+package struct PausedRange: Hashable, Sendable {
     let first: Int32
     let last: Int32
 
