@@ -284,7 +284,7 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
-        if let event = state.learned(from: writing.settlement, of: claim.jobs, at: now) { log(event) }
+        if let event = state.updateHold(after: writing.settlement, of: claim.jobs, at: now) { log(event) }
         return awaitRest(writing.hasRest, &state)
     }
 

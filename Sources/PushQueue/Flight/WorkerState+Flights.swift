@@ -54,7 +54,9 @@ extension WorkerState {
     }
 
     /// Holds the app or ends its hold.
-    mutating func learned(from settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant) -> WorkerEvent? {
+    mutating func updateHold(after settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant)
+        -> WorkerEvent?
+    {
         if let cause = settlement.hold { return phase == .working ? hold(jobs.app, for: cause, at: now) : nil }
         return settlement.gatewayAnswers ? endHold(of: jobs.app) : nil
     }

@@ -11,7 +11,7 @@ extension WorkerState {
         for finding in news.findings { tallies.add(.finding(finding)) }
         // With another route, the app may be able to send.
         for app in news.rerouted { holds.release(app) }
-        for id in ids { schedule.freed(id) }
+        for id in ids { schedule.board.freed(id) }
         return news.unused
     }
 
@@ -54,7 +54,7 @@ extension WorkerState {
     /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.end(id) else { return nil }
-        schedule.freed(id)
+        schedule.board.freed(id)
         tallies.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: id, name: app.name)

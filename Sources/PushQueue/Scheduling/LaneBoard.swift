@@ -80,9 +80,11 @@ struct LaneBoard: Sendable {
         parked.park(plan.lane, until: now + Self.parkingTime)
     }
 
-    /// Rows went back to the lane, or were found below its floor.
-    mutating func returned(to lane: Lane, lowest: Int64, at now: MonotonicInstant) {
-        change(lane, orBeginAt: now) { $0.returned(lowest: lowest) }
+    /// Rows are back in these lanes, or were found below their floors.
+    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
+        for (lane, lowest) in rows {
+            change(lane, orBeginAt: now) { $0.returned(lowest: lowest) }
+        }
     }
 
     /// A quarantined claim has ended.

@@ -50,7 +50,7 @@ final class Lookout {
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
             let parameters: Parameters = .look(
-                above: context.state.schedule.floors,
+                above: context.state.schedule.board.floors,
                 over: context.state.apps.pausedRanges
             )
             let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
@@ -111,7 +111,7 @@ final class Lookout {
             }
         }
         guard !found.isEmpty else { return }
-        context.event { $0.schedule.returned(found, at: .now) }
+        context.event { $0.schedule.board.returned(found, at: .now) }
         context.dispatchBell.ring()
     }
 }

@@ -1,10 +1,12 @@
 import ApplePush
 import CarillonIO
 
-/// Which lane is claimed next: the lanes with rows, the limits of their apps, and the claims under way.
+/// When to claim, and how much. `LaneBoard` has the lanes in order; this value has what bounds the claims: the limits of apps, the
+/// slots for claims under way, and the pushes in flight.
 struct Schedule: Sendable {
     private let options: WorkerOptions
-    private var board: LaneBoard
+    /// Events of lanes that follow from no claim reach it directly.
+    var board: LaneBoard
     private var limits: AppLimits
     private(set) var slots = ClaimSlots()
     /// When the last of the jobs that went back without using up an attempt is due.
@@ -97,9 +99,6 @@ struct Schedule: Sendable {
     /// - Parameter rate: The app's `max_rate`.
     func jobSize(at rate: Int32?) -> Int { min(options.claimSize, limits.mostPushes(at: rate)) }
 
-    /// A row of the lane was split into rows of the same lane.
-    mutating func split(in lane: Lane, at now: MonotonicInstant) { board.found([lane], at: now) }
-
     /// Pushes of the claim have left it before they were sent.
     mutating func shrank(_ claim: inout HeldClaim) {
         let gone = claim.pushes - claim.jobs.batch.count
@@ -118,7 +117,7 @@ struct Schedule: Sendable {
     ) {
         // Returned jobs may be below the floor.
         if let lowest = settlement.lowestGoingBack(of: claim.jobs) {
-            board.returned(to: claim.lane, lowest: lowest, at: now)
+            board.returned([(claim.lane, lowest)], at: now)
         }
         if let wait = settlement.longestWait(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + wait) }
         if settlement.pending > 0 {
@@ -131,7 +130,7 @@ struct Schedule: Sendable {
 
     /// The rows of the claim are back in the queue.
     mutating func released(_ claim: HeldClaim, at now: MonotonicInstant) {
-        board.returned(to: claim.lane, lowest: claim.jobs.lowest, at: now)
+        board.returned([(claim.lane, claim.jobs.lowest)], at: now)
     }
 
     mutating func ended(_ claim: HeldClaim) {
@@ -141,38 +140,13 @@ struct Schedule: Sendable {
         if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
     }
 
-    // MARK: Apps
+    /// All jobs that went back were due at that time.
+    func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
 
-    /// Jobs of the app may be claimable again.
-    mutating func freed(_ app: Int32) { board.freed(app) }
+    // MARK: Limits
 
     mutating func learned(capacity: Int?, of app: Int32) { limits.capacities.learned(capacity, of: app) }
 
     /// The live workers share the rate of an app.
     mutating func counted(workers: Int) { limits.workersAlive = max(1, workers) }
-
-    // MARK: Looks
-
-    /// Jobs are back in the queue, and may be below the floors.
-    mutating func forgetFloors() { board.forgetFloors() }
-
-    /// Where looks begin, in the order of the index.
-    var floors: [(lane: Lane, id: Int64)] { board.floors }
-
-    /// The rows of the apps of these lanes were read.
-    mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) {
-        board.found(lanes, at: now)
-        board.forgetIdle(at: now)
-    }
-
-    /// All jobs that went back were due at that time.
-    func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
-
-    /// The floors to look below for rows that were committed long after their ids were drawn.
-    var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
-
-    /// Rows are back in these lanes, or were found below their floors.
-    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
-        for (lane, lowest) in rows { board.returned(to: lane, lowest: lowest, at: now) }
-    }
 }

@@ -158,7 +158,7 @@ package actor Worker {
         context.log(.gaveUp)
         context.shutdownBell.ring()
         context.dispatchBell.ring()
-        after(.milliseconds(800)) { $0.context.stopWaiting() }
+        after(.milliseconds(800)) { $0.context.end() }
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {
@@ -182,7 +182,7 @@ package actor Worker {
     private func end() async -> Summary {
         let isSettled = context.state.schedule.isIdle
         let isSignedOff = await signOff()
-        context.event { $0.stoppedWaiting() }
+        context.event { $0.ended() }
         await database.end()
         context.log(.ended)
         let counters = self.counters

@@ -11,7 +11,7 @@ final class WorkerContext {
     let meter: WorkerMeter
     /// Rung when there may be something to claim, or the worker may be done.
     let dispatchBell = Bell()
-    /// Rung when the worker gives up, and when it stops waiting.
+    /// Rung when the worker gives up, and when it ends.
     let shutdownBell = Bell()
     /// Rung when there may be something to write about apps and credentials.
     let notesBell: Bell
@@ -41,14 +41,14 @@ final class WorkerContext {
         do {
             try await loop.sleep(for: wait)
         } catch {
-            if !Task.isCancelled { stopWaiting() }
+            if !Task.isCancelled { end() }
             return false
         }
         return !Task.isCancelled
     }
 
-    func stopWaiting() {
-        event { $0.stoppedWaiting() }
+    func end() {
+        event { $0.ended() }
         dispatchBell.ring()
         shutdownBell.ring()
     }

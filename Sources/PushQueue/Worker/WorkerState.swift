@@ -57,7 +57,7 @@ struct WorkerState: Sendable {
 
     // MARK: Retrying
 
-    /// The wait before a statement of a flight is tried again; nil: none, since there is no connection.
+    /// The wait before a statement of a flight is tried again. Nil if there is no connection: then it does not wait.
     mutating func retryWait(_ backOff: inout BackOff) -> Duration? {
         guard phase != .over, reconnection.isConnected else { return nil }
         return backOff.next(using: &random)
@@ -89,7 +89,7 @@ struct WorkerState: Sendable {
     }
 
     /// Claims that are not settled are taken over when the lease has expired.
-    mutating func stoppedWaiting() { phase = .over }
+    mutating func ended() { phase = .over }
 
     // MARK: The lease
 
@@ -115,7 +115,7 @@ struct WorkerState: Sendable {
     var mustSweep: Bool { !floorsToSweep.isEmpty || sweepsScheduled }
 
     /// The floors to look below.
-    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
+    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.board.risenFloors : [] }
 
     /// Whether to look for due jobs from the beginning of `scheduled`.
     var sweepsScheduled: Bool { promotes && !due.isLow }
@@ -128,14 +128,14 @@ struct WorkerState: Sendable {
         let wasIdle: Bool
         /// Due jobs that were moved to the queue.
         var promoted = 0
-        /// How long the server took; nil: unknown. The time until the answer includes other statements.
+        /// How long the server took, if known. The time until the answer includes other statements.
         var cost: Duration?
     }
 
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let look = Look(began: now, wasIdle: schedule.isIdle)
         if look.wasIdle, options.once {
-            schedule.forgetFloors()
+            schedule.board.forgetFloors()
             due = DueFloor()
         }
         return look
@@ -144,19 +144,20 @@ struct WorkerState: Sendable {
     /// Whether to move due jobs to the queue.
     var promotes: Bool { phase == .working }
 
-    /// Where to begin to look for due jobs; nil: none are moved.
+    /// Where to begin to look for due jobs. Nil if none are moved.
     mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Position? {
         promotes ? due.start(at: now) : nil
     }
 
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         due.moved(promotion, from: start, at: now)
-        schedule.returned(promotion.lanes, at: now)
+        schedule.board.returned(promotion.lanes, at: now)
     }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.understood(lanes, at: now)
+        schedule.board.found(lanes, at: now)
+        schedule.board.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
 

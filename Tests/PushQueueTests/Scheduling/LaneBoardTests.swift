@@ -204,14 +204,14 @@ import Testing
         now = now + ScanFloor<Int64>.leastInterval
         let rare = try claim(&board, at: now)
         #expect(rare.floor == floor.id, "now and then, a claim sees what was committed late")
-        board.returned(to: lane(1), lowest: 3, at: now)
+        board.returned([(lane(1), 3)], at: now)
         let lower = try claim(&board, at: now)
         #expect(lower.floor == 3)
     }
 
     @Test func `rows that return below the floor are claimed`() throws {
         var board = LaneBoard(quantum: 10)
-        board.returned(to: lane(1), lowest: 7, at: start)
+        board.returned([(lane(1), 7)], at: start)
         let plan = try claim(&board)
         #expect(plan.floor <= 7)
     }

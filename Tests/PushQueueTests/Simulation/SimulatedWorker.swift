@@ -259,7 +259,7 @@ final class SimulatedWorker {
             var isGone = false
             if case .success(let taken) = answer {
                 isGone = taken.workers > 0
-                if isGone || !taken.claims.isEmpty { self.state.schedule.forgetFloors() }
+                if isGone || !taken.claims.isEmpty { self.state.schedule.board.forgetFloors() }
             }
             if let dead, !isGone { self.state.lease.couldNotTakeOver(dead.worker, at: self.now) }
             link.cut()
@@ -277,7 +277,7 @@ final class SimulatedWorker {
                 self.dispatch()
                 self.after(wait) { self.lookForWork() }
             }
-            let floors = self.state.schedule.floors
+            let floors = self.state.schedule.board.floors
             let start = self.state.promotionStart(at: self.now)
             // Both are asked for together.
             link.ask(self) { database in
@@ -315,7 +315,7 @@ final class SimulatedWorker {
     }
 
     private func end() {
-        state.stoppedWaiting()
+        state.ended()
         die()
     }
 
@@ -326,6 +326,6 @@ final class SimulatedWorker {
         releaseStrays(on: link) { _ in
             link.ask(self, { $0.signOff(worker) }, then: { _ in self.end() })
         }
-        state.stoppedWaiting()
+        state.ended()
     }
 }

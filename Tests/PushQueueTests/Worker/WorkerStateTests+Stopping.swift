@@ -32,7 +32,7 @@ extension WorkerStateTests {
         let told = [state.giveUpRequested(), state.giveUpRequested(), state.drainRequested()]
         #expect(told == [true, false, false])
         #expect(!state.isDone)
-        state.stoppedWaiting()
+        state.ended()
         #expect(state.isDone)
         var pace = BackOff.statements
         let wait = state.retryWait(&pace)

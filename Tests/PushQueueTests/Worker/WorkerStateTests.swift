@@ -72,7 +72,7 @@ import Testing
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
-        let event = state.learned(from: settlement, of: flight.jobs, at: now)
+        let event = state.updateHold(after: settlement, of: flight.jobs, at: now)
         state.schedule.ended(flight)
         return event
     }
