@@ -3,7 +3,7 @@ package import CarillonPostgres
 /// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `held_by` has it while it
 /// has a row in `workers`.
 package struct FleetTask: Sendable {
-    package static let history = FleetTask(name: "maintain")
+    package static let maintain = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
     package static let channels = FleetTask(name: "channels")
 
@@ -36,8 +36,8 @@ package struct FleetTask: Sendable {
     )
 
     /// - Parameters:
-    ///   - interval: nil: that of the row.
-    ///   - worker: nil: a program that is not a worker.
+    ///   - interval: If nil, that of the row.
+    ///   - worker: Nil for a program that is not a worker.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
         Parameters(name, interval?.inSeconds, worker)
     }

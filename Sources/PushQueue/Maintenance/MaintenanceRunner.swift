@@ -25,42 +25,36 @@ final class MaintenanceRunner {
         }
     }
 
-    /// - Parameter connection: The shared one.
-    private func perform(_ task: MaintenanceTask, on connection: PostgresConnection) async throws(PostgresError) {
+    private func perform(_ task: MaintenanceTask, on shared: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
-        case .shared(let work): try await work(parts, connection)
+        case .shared(let work): try await work(parts, shared)
         case .own(let isDue, let work):
             context.event { $0.maintenance.began(task.name) }
-            guard try await isDue(parts, connection) else { return context.event { $0.maintenance.ended(task.name) } }
+            guard try await isDue(parts, shared) else { return context.event { $0.maintenance.ended(task.name) } }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 try await work(parts, own)
                 context.event { $0.maintenance.ended(task.name) }
             }
-        case .fleet(let shared, let interval, let work):
-            var run = FleetRun(task.name, in: context.state)
-            guard case .ask = run.step else { return }
-            let due = shared.parameters(every: interval(context.options), worker: context.state.lease.id)
-            let dueNow = try await database.ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }
-            context.event { run.succeeded(dueNow, in: &$0) }
-            guard case .connect = run.step else { return }
+        case .fleet(let fleetTask, let every, let work):
+            guard FleetRun.mayBegin(in: context.state) else { return }
+            let interval = every(context.options)
+            let due = fleetTask.parameters(every: interval, worker: context.state.lease.id)
+            guard try await database.ask(shared, FleetTask.isDue, due, { try $0.bool(0, 0) }) else { return }
             await database.withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 let worker = context.state.lease.id
+                var run = context.event { FleetRun(task.name, in: &$0) }
                 while true {
+                    var answer = true
                     switch run.step {
-                    case .ask, .over: return
-                    case .connect: context.event { run.succeeded(in: &$0) }
                     case .take:
-                        let parameters = shared.parameters(every: interval(context.options), worker: worker)
-                        let isTaken = try await own.execute(FleetTask.take, parameters) == 1
-                        context.event { run.succeeded(isTaken, in: &$0) }
-                    case .work:
-                        try await work(parts, own)
-                        context.event { run.succeeded(in: &$0) }
-                    case .end:
-                        try await own.execute(FleetTask.end, shared.parameters(of: worker))
-                        context.event { run.succeeded(in: &$0) }
+                        let parameters = fleetTask.parameters(every: interval, worker: worker)
+                        answer = try await own.execute(FleetTask.take, parameters) == 1
+                    case .work: try await work(parts, own)
+                    case .end: try await own.execute(FleetTask.end, fleetTask.parameters(of: worker))
+                    case .over: return
                     }
+                    context.event { run.succeeded(answer, in: &$0) }
                 }
             }
         }

@@ -8,7 +8,7 @@ struct MaintenanceState: Sendable {
 
     private let options: WorkerOptions
     private(set) var isReadingFeedback = false
-    /// Tasks of the fleet that this worker has begun. They count as failed until they report completion.
+    /// Tasks begun and not ended. They count as failed.
     private(set) var begun: Set<MaintenanceTask.Name> = []
     /// Tasks that have run, well or not.
     private var tried: Set<MaintenanceTask.Name> = []
@@ -17,7 +17,6 @@ struct MaintenanceState: Sendable {
 
     init(_ options: WorkerOptions) { self.options = options }
 
-    /// Counts as failed until it reports completion.
     mutating func began(_ task: MaintenanceTask.Name) { begun.insert(task) }
     mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
     /// The task has run, well or not.
@@ -36,7 +35,7 @@ struct MaintenanceState: Sendable {
         begun.contains(task) ? Self.waitAfterFailure : wait(using: &generator)
     }
 
-    /// Nil: it never runs one.
+    /// Nil if it never runs one.
     func feedbackWait(using generator: inout some RandomNumberGenerator) -> Duration? {
         let interval = options.feedbackInterval
         guard interval > .zero, !options.once else { return nil }

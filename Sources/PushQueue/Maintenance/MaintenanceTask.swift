@@ -9,7 +9,7 @@ struct MaintenanceTask: Sendable {
         case sweep
         case orphans
         case strays
-        case history
+        case maintain
         case feedback
         case connections
         case channels
@@ -33,7 +33,7 @@ struct MaintenanceTask: Sendable {
 
     /// Tasks with the same name are done one at a time.
     let name: Name
-    /// The wait before each run; nil: the task ends.
+    /// The wait before each run. If nil, the task ends.
     let wait: @Sendable (inout WorkerState) -> Duration?
     let means: Means
 
@@ -54,7 +54,7 @@ struct MaintenanceTask: Sendable {
     )
 
     static let all: [MaintenanceTask] = [
-        .counts, .sweep, .orphans, .strays, .history, .feedback, .feedbackLists, .connections, .channels,
+        .counts, .sweep, .orphans, .strays, .maintain, .feedback, .feedbackLists, .connections, .channels,
         .channelLists,
     ]
 }

@@ -58,10 +58,10 @@ extension SimulatedWorker {
 
     // MARK: What one worker of the fleet does at a time
 
-    func keepHistory() {
+    func keepMaintaining() {
         // Less often than it would: most looks find nothing due.
-        after(state.maintenanceWait(for: .history) * 3) {
-            self.run(.history, every: nil, then: { self.keepHistory() }) { link, then in
+        after(state.maintenanceWait(for: .maintain) * 3) {
+            self.run(.maintain, every: nil, then: { self.keepMaintaining() }) { link, then in
                 self.maintain(on: link, steps: 3, then: then)
             }
         }
@@ -83,51 +83,53 @@ extension SimulatedWorker {
         then: @escaping () -> Void,
         work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
     ) {
-        let run = SimulatedRun(task, interval, FleetRun(task, in: state), then: then, work: work)
-        take(run)
+        guard FleetRun.mayBegin(in: state) else { return then() }
+        withDatabase { link in
+            let worker = self.state.lease.id
+            link.ask(self) {
+                $0.isDue(task, every: interval, for: worker)
+            } then: { answer in
+                switch answer {
+                case .success(true):
+                    guard self.link != nil, self.simulation.databaseIsUp else { return then() }
+                    let run = FleetRun(task, in: &self.state)
+                    let own = self.newLink()
+                    self.take(SimulatedRun(task, interval, run, self.state.lease.id, own, then: then, work: work))
+                case .success: then()
+                case .failure(let loss):
+                    self.failed(loss, on: link)
+                    then()
+                }
+            }
+        }
     }
 
     private func take(_ run: SimulatedRun) {
-        let (task, interval) = (run.task, run.interval)
+        let (task, worker, interval) = (run.task, run.worker, run.interval)
         switch run.run.step {
-        case .ask:
-            withDatabase { link in
-                let worker = self.state.lease.id
-                link.ask(self, { $0.isDue(task, every: interval, for: worker) }, then: { self.goOn(run, $0, on: link) })
-            }
-        case .connect:
-            guard link != nil, simulation.databaseIsUp else { return run.then() }
-            run.own = newLink()
-            run.worker = state.lease.id
-            goOn(run, .success(true), on: run.own)
-        case .take:
-            let worker = run.worker
-            run.own.ask(
-                self,
-                { $0.take(task, every: interval, for: worker) },
-                then: { self.goOn(run, $0, on: run.own) }
-            )
+        case .take: run.own.ask(self, { $0.take(task, every: interval, for: worker) }, then: { self.goOn(run, $0) })
         case .work:
-            simulation.watch(task, of: run.worker)
-            run.work(run.own) { isDone in self.goOn(run, isDone ? .success(true) : .failure(.refused), on: run.own) }
+            simulation.watch(task, of: worker)
+            run.work(run.own) { isDone in self.goOn(run, isDone ? .success(true) : .failure(.refused)) }
         case .end:
-            simulation.watch(task, of: run.worker)
-            let worker = run.worker
-            run.own.ask(self, { $0.end(task, of: worker) }, then: { self.goOn(run, $0.map { true }, on: run.own) })
+            simulation.watch(task, of: worker)
+            run.own.ask(self, { $0.end(task, of: worker) }, then: { self.goOn(run, $0.map { true }) })
         case .over:
             run.own.cut()
             run.then()
         }
     }
 
-    private func goOn(_ run: SimulatedRun, _ answer: Result<Bool, SimulatedLink.Loss>, on link: SimulatedLink) {
+    private func goOn(_ run: SimulatedRun, _ answer: Result<Bool, SimulatedLink.Loss>) {
         switch answer {
-        case .success(let answer): run.run.succeeded(answer, in: &state)
+        case .success(let answer):
+            run.run.succeeded(answer, in: &state)
+            take(run)
         case .failure(let loss):
-            failed(loss, on: link)
-            run.run.failed()
+            failed(loss, on: run.own)
+            run.own.cut()
+            run.then()
         }
-        take(run)
     }
 
     private func maintain(on link: SimulatedLink, steps: Int, then: @escaping (Bool) -> Void) {
@@ -190,21 +192,25 @@ private final class SimulatedRun {
     /// In microseconds.
     let interval: Int64?
     var run: FleetRun
+    let worker: Int64
+    let own: SimulatedLink
     let then: () -> Void
     let work: (SimulatedLink, @escaping (Bool) -> Void) -> Void
-    var own = SimulatedLink()
-    var worker: Int64 = 0
 
     init(
         _ task: MaintenanceTask.Name,
         _ interval: Int64?,
         _ run: FleetRun,
+        _ worker: Int64,
+        _ own: SimulatedLink,
         then: @escaping () -> Void,
         work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
     ) {
         self.task = task
         self.interval = interval
         self.run = run
+        self.worker = worker
+        self.own = own
         self.then = then
         self.work = work
     }

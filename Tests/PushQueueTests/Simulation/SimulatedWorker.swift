@@ -76,7 +76,7 @@ final class SimulatedWorker {
                     self.keepWatch()
                     self.keepOrder()
                     self.keepCounts()
-                    self.keepHistory()
+                    self.keepMaintaining()
                     self.keepFeedback()
                     self.sweep()
                     self.watchOthers { self.takeOverOrphans { self.lookForWork() } }

@@ -2,10 +2,10 @@ import CarillonPostgres
 
 extension MaintenanceTask {
     /// Creates and drops partitions of the history, step by step, each in transactions of its own.
-    static let history = MaintenanceTask(
-        name: .history,
-        wait: { $0.maintenanceWait(for: .history) },
-        means: .fleet(.history, every: { _ in nil }) { parts, connection throws(PostgresError) in
+    static let maintain = MaintenanceTask(
+        name: .maintain,
+        wait: { $0.maintenanceWait(for: .maintain) },
+        means: .fleet(.maintain, every: { _ in nil }) { parts, connection throws(PostgresError) in
             try await parts.maintain(on: connection)
         }
     )
