@@ -15,7 +15,7 @@ struct WorkerMetrics {
     var measurements: MetricsText {
         var metrics = MetricsText(label: database.map { ("database", $0) })
         addPushes(to: &metrics)
-        addCounted(to: &metrics)
+        for metric in CountedMetric.all { metric.add(counters, &metrics) }
         addState(to: &metrics)
         addQueues(to: &metrics)
         addMaintenance(to: &metrics)
@@ -58,22 +58,6 @@ struct WorkerMetrics {
                 count,
                 ["app": name(of: failure.app), "status": String(failure.status), "reason": failure.reason]
             )
-        }
-    }
-
-    /// What the worker has counted.
-    private func addCounted(to metrics: inout MetricsText) {
-        for property in Mirror(reflecting: counters).children {
-            switch property.value {
-            case let metric as Metric<Int>: metrics.add(metric.name, metric.help, metric.wrappedValue)
-            case let metric as Metric<DurationHistogram>: metrics.add(metric.name, metric.help, metric.wrappedValue)
-            case let metric as Metric<[String: Int]>:
-                metrics.begin(metric.name, metric.help)
-                for (app, count) in metric.wrappedValue.sorted(by: { $0.key < $1.key }) {
-                    metrics.add(count, ["app": app])
-                }
-            default: continue
-            }
         }
     }
 

@@ -26,38 +26,21 @@ package struct WorkerCounters: Sendable {
     /// How many kinds of failures and retries each app has.
     private var reasons: [Int32: Int] = [:]
     package internal(set) var names: [Int32: String] = [:]
-    // Metrics, in the order of the page. Dictionaries are by the names of apps.
-    @Metric(
-        "carillon_enqueue_to_claim_seconds",
-        "Time from enqueueing a job to its first claim, by the database's clock."
-    )
+    // Each of these has a line in `Carillon/Metrics/CountedMetric.swift`. Dictionaries are by the names of apps.
     package internal(set) var waits = DurationHistogram()
-    @Metric("carillon_claims_total", "Claims that were not empty.")
     package internal(set) var claims = 0
-    @Metric("carillon_jobs_total", "Jobs claimed.")
     package internal(set) var jobs = 0
-    @Metric("carillon_stale_results_total", "Settlements of claims that another worker had taken over.")
+    /// Settlements of claims that another worker had taken over.
     package internal(set) var stale = 0
-    @Metric("carillon_unrecorded_jobs_total", "Jobs whose outcome PostgreSQL refused to record.")
+    /// Jobs whose outcome PostgreSQL refused to record.
     package internal(set) var unrecorded = 0
-    @Metric("carillon_takeovers_total", "Claims taken over from dead workers.")
     package internal(set) var takeovers = 0
-    @Metric("carillon_database_errors_total", "Statements and connections that failed.")
     package internal(set) var databaseErrors = 0
-    @Metric("carillon_reaped_tokens_total", "Tokens deleted by this worker's feedback passes, in any table.")
     package internal(set) var reaped: [String: Int] = [:]
-    @Metric("carillon_feedback_handled_total", "Rows of feedback handled by this worker's feedback passes.")
     package internal(set) var feedbackHandled = 0
-    @Metric("carillon_feedback_pass_seconds", "Duration of this worker's feedback passes, including pauses.")
     package internal(set) var feedbackPasses = DurationHistogram()
-    @Metric("carillon_feedback_pass_errors_total", "Errors of feedback passes in watched tables.")
     package internal(set) var feedbackFaults = 0
-    @Metric(
-        "carillon_breakers_opened_total",
-        "Times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic."
-    )
     package internal(set) var breakers: [String: Int] = [:]
-    @Metric("carillon_in_flight_pushes", "Pushes claimed by this worker and not settled yet.")
     package internal(set) var inFlight = 0
 
     package internal(set) var isConnected = false

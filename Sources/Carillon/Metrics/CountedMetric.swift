@@ -1,0 +1,73 @@
+import ApplePush
+import CarillonPushQueue
+
+/// A metric that a worker counts in a property of `WorkerCounters`.
+struct CountedMetric: Sendable {
+    typealias Property<Value> = any KeyPath<WorkerCounters, Value> & Sendable
+
+    /// One line for each property, in the order of the page.
+    static let all = [
+        Self(
+            "carillon_enqueue_to_claim_seconds",
+            "Time from enqueueing a job to its first claim, by the database's clock.",
+            \.waits
+        ),
+        Self("carillon_claims_total", "Claims that were not empty.", \.claims),
+        Self("carillon_jobs_total", "Jobs claimed.", \.jobs),
+        Self("carillon_stale_results_total", "Settlements of claims that another worker had taken over.", \.stale),
+        Self("carillon_unrecorded_jobs_total", "Jobs whose outcome PostgreSQL refused to record.", \.unrecorded),
+        Self("carillon_takeovers_total", "Claims taken over from dead workers.", \.takeovers),
+        Self("carillon_database_errors_total", "Statements and connections that failed.", \.databaseErrors),
+        Self(
+            "carillon_reaped_tokens_total",
+            "Tokens deleted by this worker's feedback passes, in any table.",
+            byApp: \.reaped
+        ),
+        Self(
+            "carillon_feedback_handled_total",
+            "Rows of feedback handled by this worker's feedback passes.",
+            \.feedbackHandled
+        ),
+        Self(
+            "carillon_feedback_pass_seconds",
+            "Duration of this worker's feedback passes, including pauses.",
+            \.feedbackPasses
+        ),
+        Self(
+            "carillon_feedback_pass_errors_total",
+            "Errors of feedback passes in watched tables.",
+            \.feedbackFaults
+        ),
+        Self(
+            "carillon_breakers_opened_total",
+            """
+            Times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic.
+            """,
+            byApp: \.breakers
+        ),
+        Self("carillon_in_flight_pushes", "Pushes claimed by this worker and not settled yet.", \.inFlight),
+    ]
+
+    let property: any AnyKeyPath & Sendable
+    let add: @Sendable (WorkerCounters, inout MetricsText) -> Void
+
+    private init(_ name: String, _ help: String, _ property: Property<Int>) {
+        self.property = property
+        add = { $1.add(name, help, $0[keyPath: property]) }
+    }
+
+    private init(_ name: String, _ help: String, _ property: Property<DurationHistogram>) {
+        self.property = property
+        add = { $1.add(name, help, $0[keyPath: property]) }
+    }
+
+    private init(_ name: String, _ help: String, byApp property: Property<[String: Int]>) {
+        self.property = property
+        add = { counters, metrics in
+            metrics.begin(name, help)
+            for (app, count) in counters[keyPath: property].sorted(by: { $0.key < $1.key }) {
+                metrics.add(count, ["app": app])
+            }
+        }
+    }
+}
