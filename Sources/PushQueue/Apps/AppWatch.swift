@@ -48,10 +48,8 @@ final class AppWatch {
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
-        let ranges = try await database.ask(connection, WorkerStatements.pausedRanges) { rows in
-            try rows.indices.map {
-                PausedRange(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
-            }
+        let ranges = try await database.ask(connection, PausedRange.statement) { rows in
+            try rows.indices.map { try PausedRange(rows, $0) }
         }
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
@@ -77,8 +75,8 @@ final class AppWatch {
 
     /// Warns of certificates that expire soon, and sets the status in their rows.
     private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
-        try await connection.execute(WorkerStatements.ageCredentials)
-        let expiring = try await database.ask(connection, WorkerStatements.expiring) { rows in
+        try await connection.execute(CredentialStatements.age)
+        let expiring = try await database.ask(connection, CredentialStatements.expiring) { rows in
             try rows.indices.map { row in
                 (id: try rows.int32(row, "id"), name: try rows.string(row, "name"), days: try rows.int64(row, "days"))
             }
@@ -126,17 +124,15 @@ final class AppWatch {
             guard let connection = database.current else {
                 throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
             }
-            let parameters = Parameters(
+            let parameters = CredentialStatements.parameters(
                 row.certificate,
-                Timestamp(row.since),
-                refused?.jwt,
-                minted?.jwt,
-                minted?.issuedAt
+                since: row.since,
+                refusing: refused,
+                minted: minted
             )
             do throws(PostgresError) {
-                let (token, now) = try await database.ask(connection, WorkerStatements.providerToken, parameters) {
-                    rows in
-                    (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
+                let (token, now) = try await database.ask(connection, CredentialStatements.providerToken, parameters) {
+                    try CredentialStatements.token($0)
                 }
                 guard let token else {
                     minted = key.mint(at: now)
@@ -185,24 +181,16 @@ final class AppWatch {
     private func write(_ note: CredentialNotes.Note, on connection: PostgresConnection) async throws(PostgresError) {
         switch note {
         case .finding(let finding):
-            try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
+            try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
-            try await connection.execute(
-                WorkerStatements.judgeCredential,
-                Parameters(certificate, status?.rawValue, error)
-            )
+            if stopsMinting { try await connection.execute(CredentialStatements.restTokens, Parameters(certificate)) }
+            let parameters = CredentialStatements.parameters(certificate, status, error: error)
+            try await connection.execute(CredentialStatements.judge, parameters)
         case .hold(let app, let (hold, wait)?):
-            let parameters = Parameters(
-                app,
-                hold.kind.rawValue,
-                hold.message,
-                wait.inSeconds,
-                context.state.lease.id
-            )
-            try await connection.execute(WorkerStatements.hold, parameters)
+            let parameters = HoldStatements.parameters(hold, of: app, for: wait, by: context.state.lease.id)
+            try await connection.execute(HoldStatements.begin, parameters)
         case .hold(let app, nil):
-            try await connection.execute(WorkerStatements.endHold, Parameters(app))
+            try await connection.execute(HoldStatements.end, Parameters(app))
         }
     }
 }

@@ -75,31 +75,19 @@ private struct FleetProviderToken: Sendable {
         { key, refused in
             var minted: ProviderToken?
             for _ in 0..<3 {
-                let parameters = Parameters(
+                let parameters = CredentialStatements.parameters(
                     certificate,
-                    Timestamp(since),
-                    refused?.jwt,
-                    minted?.jwt,
-                    minted?.issuedAt
+                    since: since,
+                    refusing: refused,
+                    minted: minted
                 )
-                let (token, now) = try await connection.query(WorkerStatements.providerToken, parameters) { rows in
-                    (try rows.isNull(0, "token") ? nil : ProviderToken(rows), try rows.int64(0, "clock"))
+                let (token, now) = try await connection.query(CredentialStatements.providerToken, parameters) {
+                    try CredentialStatements.token($0)
                 }
                 if let token { return token }
                 minted = key.mint(at: now)
             }
             throw PushError(.noProviderToken, "\(key) was just replaced")
         }
-    }
-}
-
-extension ProviderToken {
-    /// The token in the answer of `WorkerStatements.providerToken`.
-    init(_ rows: borrowing Rows) throws(PostgresError) {
-        self.init(
-            jwt: try rows.string(0, "token"),
-            issuedAt: try rows.int64(0, "made_at"),
-            renewsIn: .seconds(try rows.int64(0, "renews_in"))
-        )
     }
 }

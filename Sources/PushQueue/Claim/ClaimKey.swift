@@ -1,6 +1,44 @@
+import CarillonPostgres
+
 /// Identifies a claim that was made. The number alone does not: claims commit asynchronously, so a crash of the database may
 /// undo one and give its number to another while its pushes are in flight.
 struct ClaimKey: Hashable, Sendable {
     let id: Int64
     let claimedAt: Int64
+
+    /// The claims of a worker that it does not know.
+    static let strays = Statement(
+        "strays",
+        "SELECT f.id, f.claimed_at FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)"
+    )
+
+    /// - Parameter held: The claims that the worker knows.
+    static func parameters(straysOf worker: Int64, butFor held: Set<Int64>) -> Parameters {
+        Parameters(worker, PostgresArray(held))
+    }
+
+    /// Releases claims by their keys: a crash of the database may have given the number to another claim of this worker.
+    static let release = Statement(
+        "release",
+        """
+        SELECT carillon.release($1, ARRAY(
+            SELECT f.id FROM carillon.inflight f JOIN unnest($2::bigint[], $3::timestamptz[]) AS k(id, claimed_at)
+                ON f.id = k.id AND f.claimed_at = k.claimed_at WHERE f.worker_id = $1))
+        """
+    )
+
+    static func parameters(releasing claims: some Sequence<ClaimKey>, of worker: Int64) -> Parameters {
+        Parameters(
+            worker,
+            PostgresArray(claims.lazy.map(\.id)),
+            PostgresArray(claims.lazy.map { Timestamp($0.claimedAt) })
+        )
+    }
+}
+
+extension ClaimKey {
+    /// A row of `strays`.
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        self.init(id: try rows.int64(row, "id"), claimedAt: try rows.timestamp(row, "claimed_at"))
+    }
 }

@@ -54,10 +54,10 @@ final class WorkerDatabase {
     func begin(
         _ register: (PostgresConnection) async throws(PostgresError) -> Void
     ) async throws(PostgresError) {
-        let lifeline = try await connect(WorkerStatements.lifelineSettings)
+        let lifeline = try await connect(WorkerSettings.lifeline)
         try await register(lifeline)
         self.lifeline = lifeline
-        use(try await connect(WorkerStatements.settings))
+        use(try await connect(WorkerSettings.shared))
     }
 
     private func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
@@ -89,11 +89,11 @@ final class WorkerDatabase {
                 guard await context.sleep(for: context.event { $0.reconnectionWait() }) else { break }
                 do throws(PostgresError) {
                     if lifeline == nil {
-                        lifeline = try await connect(WorkerStatements.lifelineSettings)
+                        lifeline = try await connect(WorkerSettings.lifeline)
                         lifelineBell.ring()
                     }
                     if shared == nil {
-                        let connection = try await connect(WorkerStatements.settings)
+                        let connection = try await connect(WorkerSettings.shared)
                         try await prepare(connection)
                         use(connection)
                         context.log(.databaseBack)
@@ -229,7 +229,7 @@ final class WorkerDatabase {
         guard !purposes.contains(purpose), shared != nil, context.state.phase != .over else { return }
         purposes.insert(purpose)
         do throws(PostgresError) {
-            try await work(try await connect(for: purpose, WorkerStatements.ownConnectionSettings))
+            try await work(try await connect(for: purpose, WorkerSettings.own))
         } catch {
             // A worker that ends closes these connections.
             if !Task.isCancelled || error.code != .closed { logError(error) }
@@ -319,7 +319,7 @@ final class WorkerDatabase {
         guard shared != nil, context.state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
-        return try await connect(for: .detour, WorkerStatements.detourSettings)
+        return try await connect(for: .detour, WorkerSettings.detour)
     }
 
     // MARK: Who holds the locks

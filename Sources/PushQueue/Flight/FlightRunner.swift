@@ -41,8 +41,8 @@ final class FlightRunner {
                     if used.last != route.credential { used.append(route.credential) }
                     await context.backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
                 }
-                let parameters = Parameters(flight.app, Int32(clamping: pushes))
-                event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
+                let parameters = FlightStatements.parameters(takingTurnFor: pushes, of: flight.app)
+                event = await write(for: flight, FlightStatements.takeTurn, parameters) {
                     .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
                 }
             case .ask(.order, let jobs, let updates):
@@ -57,8 +57,8 @@ final class FlightRunner {
                 }
             case .wait(let duration): event = await context.sleep(for: duration) ? .waited : .abandoned
             case .release(let jobs):
-                let parameters: Parameters = .release([jobs.key], of: flight.worker)
-                event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
+                let parameters = ClaimKey.parameters(releasing: [jobs.key], of: flight.worker)
+                event = await write(for: flight, ClaimKey.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
                 if used.last != route.credential { used.append(route.credential) }
                 let delivered = await deliver(jobs, by: route, for: worker)
@@ -167,14 +167,15 @@ final class FlightRunner {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var jobs: Int64?
         await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let size = Int32(context.state.schedule.jobSize(at: context.state.apps.maxRate(of: lane.app)))
-            let parameters = Parameters(lane.app, lane.number, message, size)
+            let size = context.state.schedule.jobSize(at: context.state.apps.maxRate(of: lane.app))
+            let parameters = FlightStatements.parameters(splitting: message, of: lane, size: size)
             do throws(PostgresError) {
-                jobs = try await database.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+                jobs = try await database.ask(connection, FlightStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
                 // A row that cannot be read can never be sent.
-                try await connection.execute(WorkerStatements.discard, Parameters(lane.app, lane.number, message))
+                let parameters = FlightStatements.parameters(discarding: message, of: lane)
+                try await connection.execute(FlightStatements.discard, parameters)
                 jobs = 0
                 database.logError(error)
             }

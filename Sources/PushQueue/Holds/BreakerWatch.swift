@@ -15,18 +15,9 @@ final class BreakerWatch {
     func writeCounts(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = context.event { $0.tallies.takeCounts() }
         guard !counts.isEmpty else { return }
-        let parameters = Parameters(
-            context.state.lease.id,
-            PostgresArray(counts.keys),
-            PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
-        )
+        let parameters = BreakerStatements.parameters(counts, of: context.state.lease.id)
         do throws(PostgresError) {
-            try await connection.execute(WorkerStatements.writeCounts, parameters)
+            try await connection.execute(BreakerStatements.writeCounts, parameters)
         } catch {
             context.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error
@@ -37,7 +28,7 @@ final class BreakerWatch {
 
     private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         let parameters = Parameters(PostgresArray(suspects))
-        let opened = try await database.ask(connection, WorkerStatements.openBreakers, parameters) { rows in
+        let opened = try await database.ask(connection, BreakerStatements.openBreakers, parameters) { rows in
             try rows.indices.map { row in
                 (
                     app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),

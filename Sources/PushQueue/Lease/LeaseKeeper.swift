@@ -18,7 +18,7 @@ final class LeaseKeeper {
     // MARK: This worker
 
     func begin(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let installation = try await database.ask(lifeline, WorkerStatements.installation) { rows in
+        let installation = try await database.ask(lifeline, LeaseStatements.installation) { rows in
             guard !rows.isEmpty else {
                 throw PostgresError(
                     .unexpectedValue,
@@ -34,8 +34,8 @@ final class LeaseKeeper {
 
     private func register(on lifeline: PostgresConnection) async throws(PostgresError) {
         let askedAt = MonotonicInstant.now
-        let parameters: Parameters = .register(context.options, age: askedAt - madeAt)
-        let id = try await database.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
+        let parameters = LeaseStatements.parameters(registering: context.options, age: askedAt - madeAt)
+        let id = try await database.ask(lifeline, LeaseStatements.register, parameters) { try $0.int64(0, "id") }
         context.event { $0.lease.registered(as: id, askedAt: askedAt) }
         let end = context.state.lease.end
         permit = SendingPermit(until: end ?? askedAt)
@@ -59,9 +59,9 @@ final class LeaseKeeper {
     }
 
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters = Parameters(context.state.lease.id, context.options.lease.inSeconds)
+        let parameters = LeaseStatements.parameters(renewing: context.state.lease.id, for: context.options.lease)
         let askedAt = MonotonicInstant.now
-        let alive = try await database.ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
+        let alive = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, "workers")
         }
         if let alive {
@@ -82,20 +82,15 @@ final class LeaseKeeper {
     /// For people. It updates the row that the heartbeat has just updated.
     private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
         let traffic = context.meter.recentTraffic()
-        let parameters = Parameters(
-            context.state.lease.id,
-            PostgresArray(traffic.waits),
-            PostgresArray(traffic.answers),
-            Int32(clamping: traffic.connections)
-        )
-        try await lifeline.execute(WorkerStatements.noteTraffic, parameters)
+        let parameters = LeaseStatements.parameters(noting: traffic, of: context.state.lease.id)
+        try await lifeline.execute(LeaseStatements.noteTraffic, parameters)
     }
 
     /// Returns whether the worker's row is gone, and it has no claims.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await releaseStrays(on: connection)
         let worker = Parameters(context.state.lease.id)
-        return try await database.ask(connection, WorkerStatements.signOff, worker) { try $0.bool(0, 0) }
+        return try await database.ask(connection, LeaseStatements.signOff, worker) { try $0.bool(0, 0) }
     }
 
     // MARK: The others
@@ -111,15 +106,8 @@ final class LeaseKeeper {
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
             let worker = Parameters(context.state.lease.id)
-            let others = try await database.ask(lifeline, WorkerStatements.heartbeats, worker) { rows in
-                try rows.indices.map { row in
-                    HeartbeatWatch.Sighting(
-                        worker: try rows.int64(row, "id"),
-                        beat: try rows.int64(row, "beat"),
-                        lease: .microseconds(try rows.int64(row, "lease")),
-                        looksDead: try rows.bool(row, "looks_dead")
-                    )
-                }
+            let others = try await database.ask(lifeline, LeaseStatements.heartbeats, worker) { rows in
+                try rows.indices.map { try HeartbeatWatch.Sighting(rows, $0) }
             }
             context.event { $0.succeeded(in: .watch) }
             dead = context.event { $0.lease.saw(others, at: .now) }
@@ -143,7 +131,7 @@ final class LeaseKeeper {
 
     /// Whether there are claims of workers without a row.
     func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        try await database.ask(connection, WorkerStatements.hasOrphans) { try $0.bool(0, 0) }
+        try await database.ask(connection, LeaseStatements.hasOrphans) { try $0.bool(0, 0) }
     }
 
     private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
@@ -154,15 +142,15 @@ final class LeaseKeeper {
         if let dead, !isGone { context.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
     }
 
-    /// - Parameter dead: A dead worker, or nil for claims of workers without a row only.
+    /// - Parameter dead: If nil, only claims of workers without a row are taken over.
     /// - Returns: Whether the claims of the dead worker were taken over.
     @discardableResult
     func takeOver(
         from dead: HeartbeatWatch.Sighting?,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Bool {
-        let parameters = Parameters(dead?.worker ?? 0, dead?.beat)
-        let (workers, claims, jobs) = try await database.ask(connection, WorkerStatements.takeOver, parameters) {
+        let parameters = LeaseStatements.parameters(takingOverFrom: dead)
+        let (workers, claims, jobs) = try await database.ask(connection, LeaseStatements.takeOver, parameters) {
             rows in
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
@@ -191,16 +179,16 @@ final class LeaseKeeper {
     private func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
         let strays = try await strays(on: connection)
         guard !strays.isEmpty else { return }
-        try await connection.execute(WorkerStatements.release, .release(strays, of: context.state.lease.id))
+        let parameters = ClaimKey.parameters(releasing: strays, of: context.state.lease.id)
+        try await connection.execute(ClaimKey.release, parameters)
     }
 
     /// Claims of this worker that it does not know.
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let parameters = Parameters(context.state.lease.id, PostgresArray(context.state.schedule.heldClaims))
-        return try await database.ask(connection, WorkerStatements.strays, parameters) { rows in
-            try rows.indices.map {
-                ClaimKey(id: try rows.int64($0, "id"), claimedAt: try rows.timestamp($0, "claimed_at"))
-            }
+        let held = context.state.schedule.heldClaims
+        let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: held)
+        return try await database.ask(connection, ClaimKey.strays, parameters) { rows in
+            try rows.indices.map { try ClaimKey(rows, $0) }
         }
     }
 
@@ -214,7 +202,8 @@ final class LeaseKeeper {
     func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
         for claim in context.state.lease.agedStrays {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: context.state.lease.id))
+                let parameters = ClaimKey.parameters(releasing: [claim], of: context.state.lease.id)
+                try await connection.execute(ClaimKey.release, parameters)
             } catch {
                 // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }

@@ -13,7 +13,7 @@ extension MaintenanceTask {
 
 extension MaintenanceParts {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps = try await database.ask(connection, WorkerStatements.maintenance) { rows in
+        let steps = try await database.ask(connection, MaintainStatements.steps) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
         var failures = 0
@@ -23,7 +23,7 @@ extension MaintenanceParts {
             let holders = fault.metLock || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
             context.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
-        if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
+        if failures > 0 { try await connection.execute(MaintainStatements.soon) }
         context.log(.maintained)
     }
 
@@ -33,7 +33,7 @@ extension MaintenanceParts {
         let parameters = Parameters(step, context.options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
-                let (more, fault) = try await database.ask(connection, WorkerStatements.maintainStep, parameters) {
+                let (more, fault) = try await database.ask(connection, MaintainStatements.step, parameters) {
                     rows in
                     (
                         try rows.bool(0, "more"),
@@ -50,4 +50,21 @@ extension MaintenanceParts {
         }
         return nil
     }
+}
+
+private enum MaintainStatements {
+    static let steps = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.place")
+
+    static let step = Statement(
+        "maintain_step",
+        "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
+    )
+
+    /// A step that failed may have waited for a lock, so maintenance is soon repeated.
+    static let soon = Statement(
+        "maintain_soon",
+        """
+        UPDATE carillon.fleet_tasks c SET next_run = least(c.next_run, now() + interval '5 minutes') WHERE c.name = 'maintain'
+        """
+    )
 }

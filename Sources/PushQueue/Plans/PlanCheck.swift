@@ -5,7 +5,7 @@ import FoundationEssentials
 /// queue.
 package enum PlanCheck {
     private static let statements = [
-        ClaimStatement.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
+        ClaimStatement.statement, LookStatements.above, LookStatements.below, Self.due,
     ]
     private static let tables: Set<String> = ["messages", "scheduled"]
 
@@ -28,7 +28,7 @@ package enum PlanCheck {
         do {
             return try await connection.transaction {
                 try await connection.script(
-                    WorkerStatements.settings.known(to: connection.serverVersion).forTransaction
+                    WorkerSettings.shared.known(to: connection.serverVersion).forTransaction
                 )
                 var faults: [String] = []
                 for statement in Self.statements {

@@ -49,16 +49,12 @@ final class Lookout {
         on connection: PostgresConnection
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
-            let parameters: Parameters = .look(
+            let parameters = LookStatements.parameters(
                 above: context.state.schedule.board.floors,
                 over: context.state.apps.pausedRanges
             )
-            let (lanes, cost) = try await database.ask(connection, WorkerStatements.look, parameters) { rows in
-                let last = rows.count - 1
-                let lanes = try (0..<last).map { row in
-                    Lane(app: try rows.int32(row, .app), number: try rows.int16(row, .lane))
-                }
-                return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
+            let (lanes, cost) = try await database.ask(connection, LookStatements.above, parameters) {
+                try LookStatements.lanes($0)
             }
             let unread = context.event { $0.apps.found(lanes) }
             try await apps.read(Array(unread), on: connection)
@@ -104,20 +100,10 @@ final class Lookout {
             if rows.rows > 0 { context.dispatchBell.ring() }
         }
         guard !floors.isEmpty else { return }
-        let found = try await database.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
-            try rows.indices.map { row in
-                let lane = Lane(app: try rows.int32(row, "app"), number: try rows.int16(row, "lane"))
-                return (lane: lane, lowest: try rows.int64(row, "lowest"))
-            }
-        }
+        let parameters = LookStatements.parameters(below: floors)
+        let found = try await database.ask(connection, LookStatements.below, parameters) { try LookStatements.rows($0) }
         guard !found.isEmpty else { return }
         context.event { $0.schedule.board.returned(found, at: .now) }
         context.dispatchBell.ring()
     }
-}
-
-/// The columns of a look, by position, since it may find many lanes.
-extension Rows.Column {
-    fileprivate static var app: Self { .place(0) }
-    fileprivate static var lane: Self { .place(1) }
 }

@@ -203,7 +203,7 @@ package actor Worker {
             try await apps.writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
             if !options.once {
-                try await connection.execute(WorkerStatements.endHolds, Parameters(context.state.lease.id))
+                try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
             }
         } catch {
             // The worker can sign off without this.

@@ -70,8 +70,7 @@ import Testing
         let lifted = SessionSettings.unhurried.known(to: 170_000).pairs.filter { $0.value == "0" }.map(\.name)
         #expect(limits.isSubset(of: lifted))
         for settings in [
-            WorkerStatements.settings, WorkerStatements.lifelineSettings, WorkerStatements.detourSettings,
-            WorkerStatements.ownConnectionSettings,
+            WorkerSettings.shared, WorkerSettings.lifeline, WorkerSettings.detour, WorkerSettings.own,
         ] {
             let set = settings.known(to: 170_000).pairs
             #expect(limits.isSubset(of: set.map(\.name)))

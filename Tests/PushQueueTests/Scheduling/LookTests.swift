@@ -8,10 +8,9 @@ import Testing
 @Suite struct LookTests {
     private func look(_ database: TestDatabase, over ranges: [PausedRange]) async throws -> [Lane] {
         let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
-        return try await database.connection.query(WorkerStatements.look, .look(above: floors, over: ranges)) { rows in
-            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
-                Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
-            }
+        let parameters = LookStatements.parameters(above: floors, over: ranges)
+        return try await database.connection.query(LookStatements.above, parameters) {
+            try LookStatements.lanes($0).lanes
         }.sorted()
     }
 
@@ -25,8 +24,8 @@ import Testing
                 SELECT i, i % 3, '{aa}', '{}' FROM generate_series(2, 1010) i;
                 """
             )
-            let ranges = try await database.connection.query(WorkerStatements.pausedRanges, Parameters()) { rows in
-                try rows.indices.map { PausedRange(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
+            let ranges = try await database.connection.query(PausedRange.statement, Parameters()) { rows in
+                try rows.indices.map { try PausedRange(rows, $0) }
             }
             #expect(
                 Set(ranges) == [

@@ -95,8 +95,8 @@ extension Difference {
 
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }
-        let parameters: Parameters = .release([held.claim.key], of: held.worker)
-        try await database.connection.execute(WorkerStatements.release, parameters)
+        let parameters = ClaimKey.parameters(releasing: [held.claim.key], of: held.worker)
+        try await database.connection.execute(ClaimKey.release, parameters)
         model.release([held.claim.key], of: held.worker)
         return "release \(held.claim.id)"
     }
@@ -104,15 +104,15 @@ extension Difference {
     mutating func releaseStrays() async throws -> String {
         let worker = anyWorker()
         let known = Set(held.map(\.claim.id).filter { $0 % 2 == 0 })
-        let parameters = Parameters(worker, PostgresArray(known))
-        let strays = try await ask(WorkerStatements.strays, parameters) { rows in
-            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+        let parameters = ClaimKey.parameters(straysOf: worker, butFor: known)
+        let strays = try await ask(ClaimKey.strays, parameters) { rows in
+            try rows.indices.map { try ClaimKey(rows, $0) }
         }
         let modelled = model.strays(of: worker, knowing: known)
         _ = same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
-        let orphans = try await ask(WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
+        let orphans = try await ask(LeaseStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
         _ = same("orphans", orphans, model.hasOrphans)
-        try await database.connection.execute(WorkerStatements.release, .release(strays, of: worker))
+        try await database.connection.execute(ClaimKey.release, ClaimKey.parameters(releasing: strays, of: worker))
         model.release(modelled, of: worker)
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
@@ -142,8 +142,8 @@ extension Difference {
     mutating func split() async throws -> String {
         let lane = anyLane()
         let message = anyMessage()
-        let parameters = Parameters(lane.app, lane.number, message, Int32(2))
-        let real = try await ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+        let parameters = FlightStatements.parameters(splitting: message, of: lane, size: 2)
+        let real = try await ask(FlightStatements.split, parameters) { try $0.int64(0, 0) }
         let model = self.model.split(message, in: lane, size: 2)
         try await adopt()
         return same("split \(message) of \(lane)", real, Int64(model))

@@ -174,8 +174,8 @@ struct Difference {
     private mutating func register() async throws -> String {
         var options = WorkerOptions()
         options.lease = .seconds(3600)
-        let parameters: Parameters = .register(options, age: .zero)
-        let id = try await ask(WorkerStatements.register, parameters) { try $0.int64(0, 0) }
+        let parameters = LeaseStatements.parameters(registering: options, age: .zero)
+        let id = try await ask(LeaseStatements.register, parameters) { try $0.int64(0, 0) }
         workers.append(id)
         return same("register", id, model.register(lease: 3_600_000_000))
     }
@@ -183,15 +183,15 @@ struct Difference {
     private mutating func heartbeat() async throws -> String {
         let worker = anyWorker()
         let beats = Parameters(worker)
-        let seen = try await ask(WorkerStatements.heartbeats, beats) { rows in
+        let seen = try await ask(LeaseStatements.heartbeats, beats) { rows in
             try rows.indices.map { "\(try rows.int64($0, 0)) \(try rows.int64($0, 1)) \(try rows.int64($0, 2))" }
         }
         let expected = model.heartbeats(butOf: worker).map {
             "\($0.worker) \($0.beat) \($0.lease.nanoseconds / 1000)"
         }
         _ = same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
-        let parameters = Parameters(worker, 3600.0)
-        let real = try await ask(WorkerStatements.heartbeat, parameters) { rows in
+        let parameters = LeaseStatements.parameters(renewing: worker, for: .seconds(3600))
+        let real = try await ask(LeaseStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
         return same("heartbeat of \(worker)", real, model.heartbeat(worker, lease: 3_600_000_000).map(Int64.init))
@@ -200,7 +200,7 @@ struct Difference {
     private mutating func signOff() async throws -> String {
         let worker = anyWorker()
         let parameters = Parameters(worker)
-        let real = try await ask(WorkerStatements.signOff, parameters) { try $0.bool(0, 0) }
+        let real = try await ask(LeaseStatements.signOff, parameters) { try $0.bool(0, 0) }
         return same("sign off \(worker)", real, model.signOff(worker))
     }
 
@@ -215,7 +215,8 @@ struct Difference {
         let sighting = seen.first { $0.worker == dead }.map {
             HeartbeatWatch.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
         }
-        let real = try await ask(WorkerStatements.takeOver, Parameters(sighting?.worker ?? 0, sighting?.beat)) { rows in
+        let parameters = LeaseStatements.parameters(takingOverFrom: sighting)
+        let real = try await ask(LeaseStatements.takeOver, parameters) { rows in
             [try rows.int64(0, 0), try rows.int64(0, 1)]
         }
         let taken = model.takeOver(from: sighting)
@@ -267,22 +268,20 @@ struct Difference {
 
     private mutating func look() async throws -> String {
         let floors = self.floors()
-        let real = try await ask(WorkerStatements.look, .look(above: floors)) { rows in
-            // The last row says how long it took.
-            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
-                Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
-            }
-        }
+        let parameters = LookStatements.parameters(above: floors)
+        let real = try await ask(LookStatements.above, parameters) { try LookStatements.lanes($0).lanes }
         return same("look \(floors)", real.sorted(), model.look(floors))
     }
 
     private mutating func lookBelow() async throws -> String {
         let floors = self.floors()
-        let real = try await ask(WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
-            try rows.indices.map { "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2))" }
+        let real = try await ask(LookStatements.below, LookStatements.parameters(below: floors)) {
+            try LookStatements.rows($0)
         }
-        let model = self.model.lookBelow(floors).map { "\($0.lane.app) \($0.lane.number) \($0.lowest)" }
-        return same("look below \(floors)", real.sorted(), model.sorted())
+        let texts = [real, model.lookBelow(floors)].map { found in
+            found.map { "\($0.lane.app) \($0.lane.number) \($0.lowest)" }.sorted()
+        }
+        return same("look below \(floors)", texts[0], texts[1])
     }
 
     mutating func same<Value: Equatable>(_ step: String, _ real: Value, _ model: Value) -> String {

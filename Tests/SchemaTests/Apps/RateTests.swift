@@ -7,7 +7,10 @@ import Testing
 /// The turns by which a fleet keeps the rate of an app.
 @Suite struct RateTests {
     private func turn(_ database: TestDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
-        try await database.connection.query(WorkerStatements.takeTurn, Parameters(app, Int32(pushes))) { rows in
+        try await database.connection.query(
+            FlightStatements.takeTurn,
+            FlightStatements.parameters(takingTurnFor: pushes, of: app)
+        ) { rows in
             try rows.int64IfPresent(0, 0)
         }
     }

@@ -53,8 +53,9 @@ import Testing
                 """
             )
             func release(claimedAt: Int64) async throws -> Int64 {
-                let parameters: Parameters = .release([ClaimKey(id: 1, claimedAt: claimedAt)], of: worker)
-                return try await database.connection.query(WorkerStatements.release, parameters) { try $0.int64(0, 0) }
+                let key = ClaimKey(id: 1, claimedAt: claimedAt)
+                let parameters = ClaimKey.parameters(releasing: [key], of: worker)
+                return try await database.connection.query(ClaimKey.release, parameters) { try $0.int64(0, 0) }
             }
             // A crash of the database undid that claim, and gave its id to another.
             #expect(try await release(claimedAt: 4_000_000) == 0)

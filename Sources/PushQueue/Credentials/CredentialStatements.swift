@@ -1,29 +1,39 @@
+import ApplePush
 import CarillonPostgres
+import CarillonSchema
 
-/// The statements about credentials, and about apps that cannot send.
-extension WorkerStatements {
-    static let hold = Statement(
-        "hold",
-        """
-        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at, worker_id)
-        VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
-        ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
-            since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
-            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at,
-            worker_id = excluded.worker_id
-        """
-    )
-
-    static let endHold = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
-
-    /// Ends the holds that a worker has written.
-    static let endHolds = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
-
+/// The statements about credentials and provider tokens. Each is a transaction of its own.
+enum CredentialStatements {
     /// No token: the caller mints one with the time in the answer, and passes it in the next call.
     static let providerToken = Statement(
         "provider_token",
         "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
     )
+
+    /// - Parameters:
+    ///   - since: When the credential was written.
+    ///   - refused: A token that the gateway has refused.
+    ///   - minted: A token that was minted in answer to the previous call.
+    static func parameters(
+        _ certificate: Int32,
+        since: Int64,
+        refusing refused: ProviderToken?,
+        minted: ProviderToken?
+    ) -> Parameters {
+        Parameters(certificate, Timestamp(since), refused?.jwt, minted?.jwt, minted?.issuedAt)
+    }
+
+    /// The token in the answer of `providerToken`, if there is one, and the time there.
+    static func token(_ rows: borrowing Rows) throws(PostgresError) -> (ProviderToken?, now: Int64) {
+        let now = try rows.int64(0, "clock")
+        if try rows.isNull(0, "token") { return (nil, now) }
+        let token = ProviderToken(
+            jwt: try rows.string(0, "token"),
+            issuedAt: try rows.int64(0, "made_at"),
+            renewsIn: .seconds(try rows.int64(0, "renews_in"))
+        )
+        return (token, now)
+    }
 
     /// The fleet mints no token for the interval that Apple requires between two of them.
     static let restTokens = Statement(
@@ -35,7 +45,7 @@ extension WorkerStatements {
     )
 
     /// Sets the status of a credential, if it has changed. Null leaves it as it is.
-    static let judgeCredential = Statement(
+    static let judge = Statement(
         "judge_credential",
         """
         UPDATE carillon.certificates c SET status = n.status, last_error = $3
@@ -49,8 +59,12 @@ extension WorkerStatements {
         """
     )
 
+    static func parameters(_ certificate: Int32, _ status: CredentialStatus?, error: String?) -> Parameters {
+        Parameters(certificate, status?.rawValue, error)
+    }
+
     /// Records the facts of a credential, once for each text.
-    static let recordCredential = Statement(
+    static let record = Statement(
         "record_credential",
         """
         UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5, status = CASE
@@ -59,6 +73,18 @@ extension WorkerStatements {
         WHERE c.id = $1 AND c.updated_at = $2 AND c.status IS NULL
         """
     )
+
+    static func parameters(_ finding: CredentialNotes.Finding) -> Parameters {
+        let facts = try? finding.facts.get()
+        let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
+        return Parameters(
+            finding.certificate,
+            Timestamp(finding.since),
+            Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
+            PostgresArray(facts?.topics ?? []),
+            problem
+        )
+    }
 
     /// Certificates in use that expire within thirty days.
     static let expiring = Statement(
@@ -73,7 +99,7 @@ extension WorkerStatements {
     )
 
     /// Sets the status of certificates that expire soon. Locked rows are left for the next time.
-    static let ageCredentials = Statement(
+    static let age = Statement(
         "age_credentials",
         """
         UPDATE carillon.certificates c

@@ -1,0 +1,5 @@
+import CarillonIO
+
+extension Duration {
+    var inSeconds: Double { Double(nanoseconds) / 1e9 }
+}

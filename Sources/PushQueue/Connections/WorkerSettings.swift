@@ -1,0 +1,24 @@
+package import CarillonPostgres
+
+/// The settings of a worker's connections, whatever their role or database has set.
+package enum WorkerSettings {
+    /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+    private static let common: SessionSettings = [
+        "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
+        "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
+        "transaction_timeout": "0", "idle_session_timeout": "0",
+    ]
+
+    /// For the shared connection: a statement that waits for a lock holds up all behind it, so it soon fails and is tried again
+    /// on the detour.
+    package static let shared = Self.common.with(["lock_timeout": "100ms", "statement_timeout": "30s"])
+
+    /// For heartbeats. They wait for locks without limit, so that they precede any take-over once the lock is gone.
+    static let lifeline = Self.common.with(["lock_timeout": "0", "statement_timeout": "0"])
+
+    /// For statements that timed out on a lock on the shared connection.
+    static let detour = Self.common.with(["lock_timeout": "250ms", "statement_timeout": "2min"])
+
+    /// For work that may take long.
+    static let own = Self.common.with(["lock_timeout": "2s", "statement_timeout": "0"])
+}

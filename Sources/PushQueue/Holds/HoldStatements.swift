@@ -1,0 +1,25 @@
+import CarillonPostgres
+
+/// The statements that record which apps cannot send.
+enum HoldStatements {
+    static let begin = Statement(
+        "hold",
+        """
+        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at, worker_id)
+        VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
+        ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
+            since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
+            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at,
+            worker_id = excluded.worker_id
+        """
+    )
+
+    static func parameters(_ hold: Hold, of app: Int32, for wait: Duration, by worker: Int64) -> Parameters {
+        Parameters(app, hold.kind.rawValue, hold.message, wait.inSeconds, worker)
+    }
+
+    static let end = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
+
+    /// Ends the holds that a worker has written.
+    static let endAll = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
+}

@@ -1,0 +1,108 @@
+import CarillonPostgres
+
+/// The statements that keep a worker alive in the eyes of the others, and take over claims. Each is a transaction of its own.
+enum LeaseStatements {
+    static let installation = Statement("installation", "SELECT i.id FROM carillon.installation i")
+
+    static let register = Statement(
+        "register",
+        """
+        INSERT INTO carillon.workers (name, host, pid, version, lease_until, started_at)
+        VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), now() - make_interval(secs => $6)) RETURNING id
+        """
+    )
+
+    /// - Parameter age: How long the worker has run, under earlier ids too.
+    static func parameters(registering options: WorkerOptions, age: Duration) -> Parameters {
+        Parameters(
+            options.name,
+            options.host,
+            options.processID,
+            options.version,
+            options.lease.inSeconds,
+            age.inSeconds
+        )
+    }
+
+    /// Extends the lease, and counts the workers. Dead ones count until their claims are taken over. No row: this worker was
+    /// declared dead.
+    static let heartbeat = Statement(
+        "heartbeat",
+        """
+        WITH renewed AS (
+            UPDATE carillon.workers w
+            SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
+            WHERE w.id = $1 RETURNING w.id
+        )
+        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) AS workers FROM renewed
+        """
+    )
+
+    static func parameters(renewing worker: Int64, for lease: Duration) -> Parameters {
+        Parameters(worker, lease.inSeconds)
+    }
+
+    static let noteTraffic = Statement(
+        "note_traffic",
+        "UPDATE carillon.workers w SET waits = $2, answers = $3, connections = $4 WHERE w.id = $1"
+    )
+
+    static func parameters(
+        noting traffic: (waits: [Int64], answers: [Int64], connections: Int),
+        of worker: Int64
+    ) -> Parameters {
+        Parameters(
+            worker,
+            PostgresArray(traffic.waits),
+            PostgresArray(traffic.answers),
+            Int32(clamping: traffic.connections)
+        )
+    }
+
+    /// The heartbeats and leases of all other workers.
+    static let heartbeats = Statement(
+        "heartbeats",
+        """
+        SELECT w.id, w.beat, (extract(epoch FROM w.lease_until - w.heartbeat_at) * 1000000)::bigint AS lease,
+            w.lease_until < now() AS looks_dead
+        FROM carillon.workers w WHERE w.id <> $1
+        """
+    )
+
+    /// Returns whether the row is gone. A worker that took this one for dead may have deleted it.
+    static let signOff = Statement(
+        "sign_off",
+        """
+        WITH gone AS (
+            DELETE FROM carillon.workers w WHERE w.id = $1
+                AND NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $1) RETURNING w.id
+        )
+        SELECT EXISTS (SELECT FROM gone) OR NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = $1)
+        """
+    )
+
+    static let takeOver = Statement(
+        "take_over",
+        "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1, $2) AS t"
+    )
+
+    /// - Parameter dead: If nil, only claims of workers without a row.
+    static func parameters(takingOverFrom dead: HeartbeatWatch.Sighting?) -> Parameters {
+        Parameters(dead?.worker ?? 0, dead?.beat)
+    }
+
+    /// Whether there are claims of workers without a row.
+    static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
+}
+
+extension HeartbeatWatch.Sighting {
+    /// A row of `heartbeats`.
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            worker: try rows.int64(row, "id"),
+            beat: try rows.int64(row, "beat"),
+            lease: .microseconds(try rows.int64(row, "lease")),
+            looksDead: try rows.bool(row, "looks_dead")
+        )
+    }
+}

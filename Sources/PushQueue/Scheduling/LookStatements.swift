@@ -1,0 +1,95 @@
+import CarillonPostgres
+
+/// The statements that find lanes with rows. Each is a transaction of its own.
+enum LookStatements {
+    /// The lanes that have rows, except those of paused apps. Known lanes are looked up from their floors. Between them the
+    /// index is walked from lane to lane, never over their rows. A range of paused apps, given as a known lane with the first
+    /// app of the range, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since
+    /// the time until the answer includes other statements.
+    ///
+    /// A step is bounded by app and by lane separately. A row comparison with the next known lane would not stop the index
+    /// scan there: it would go on over all dead entries of that lane, which may be a million.
+    static let above = Statement(
+        "look",
+        """
+        WITH RECURSIVE known AS MATERIALIZED (
+            SELECT k.app, k.lane, k.floor, lead(coalesce(k.first_app, k.app), 1, 2147483647) OVER w AS next_app,
+                lead(CASE WHEN k.first_app IS NULL THEN k.lane ELSE -32768 END, 1, 32767) OVER w AS next_lane
+            FROM unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[]) AS k(app, lane, floor, first_app)
+            WINDOW w AS (ORDER BY k.app, k.lane)
+        ), found AS (
+            SELECT k.app AS app_id, k.lane, k.next_app, k.next_lane, true AS is_known FROM known k
+            UNION ALL
+            SELECT n.app_id, n.lane, f.next_app, f.next_lane, false FROM found f, LATERAL (
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND m.app_id < f.next_app
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                UNION ALL
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE m.app_id = f.next_app AND m.lane < f.next_lane
+                    AND m.lane >= CASE WHEN f.app_id = f.next_app THEN f.lane + 1 ELSE -32768 END
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                LIMIT 1) AS n
+        )
+        SELECT f.app_id, f.lane, NULL::bigint AS cost FROM found f
+        WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
+        UNION ALL
+        SELECT k.app, k.lane, NULL FROM known k WHERE (
+            SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
+            ORDER BY m.id LIMIT 1) IS NOT NULL
+        UNION ALL
+        SELECT NULL, NULL, (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+        """
+    )
+
+    /// The walk begins before the lowest possible lane. A range of paused apps is passed as a lane above all of its lanes.
+    static func parameters(above floors: [(lane: Lane, id: Int64)], over ranges: [PausedRange] = []) -> Parameters {
+        let walked =
+            ranges.isEmpty ? floors : floors.filter { floor in !ranges.contains { $0.contains(floor.lane.app) } }
+        let ends = ranges.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
+        var parameters = Self.parameters(below: [(Lane(app: .min, number: .min), .max)] + walked + ends)
+        parameters.append(
+            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { $0.first as Int32? })
+        )
+        return parameters
+    }
+
+    /// The lanes that `above` has found, and how long the server took. By position, since there may be many lanes.
+    static func lanes(_ rows: borrowing Rows) throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
+        let last = rows.count - 1
+        var lanes: [Lane] = []
+        for row in 0..<last {
+            lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
+        }
+        return (lanes, .microseconds(try rows.int64(last, "cost")))
+    }
+
+    /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a
+    /// connection of its own.
+    static let below = Statement(
+        "look_below",
+        """
+        SELECT k.app, k.lane, n.id AS lowest FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor),
+            LATERAL (SELECT m.id FROM carillon.messages m
+                WHERE m.app_id = k.app AND m.lane = k.lane AND m.id < k.floor ORDER BY m.id LIMIT 1) AS n
+        """
+    )
+
+    static func parameters(below floors: [(lane: Lane, id: Int64)]) -> Parameters {
+        Parameters(
+            PostgresArray(floors.lazy.map(\.lane.app)),
+            PostgresArray(floors.lazy.map(\.lane.number)),
+            PostgresArray(floors.lazy.map(\.id))
+        )
+    }
+
+    /// What `below` has found.
+    static func rows(_ rows: borrowing Rows) throws(PostgresError) -> [(lane: Lane, lowest: Int64)] {
+        var found: [(lane: Lane, lowest: Int64)] = []
+        for row in rows.indices {
+            let lane = Lane(app: try rows.int32(row, "app"), number: try rows.int16(row, "lane"))
+            found.append((lane, try rows.int64(row, "lowest")))
+        }
+        return found
+    }
+}
