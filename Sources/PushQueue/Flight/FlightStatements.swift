@@ -1,3 +1,5 @@
+import ApplePush
+import CarillonIO
 import CarillonPostgres
 
 /// The statements of flights but for claims and settlements. Each is a transaction of its own.
@@ -20,5 +22,44 @@ enum FlightStatements {
 
     static func parameters(discarding message: Int64, of lane: Lane) -> Parameters {
         Parameters(lane.app, lane.number, message)
+    }
+
+    /// The time of each push; null: it has ended as superseded. Null in place of the list: the claim was taken over.
+    static let orderUpdates = Statement("order_updates", "SELECT carillon.order_updates($1, $2, $3, $4, $5, $6)")
+
+    static func parameters(ordering updates: [Int32], of claim: ClaimedJobs, worker: Int64) -> Parameters {
+        Parameters(
+            claim.app,
+            claim.id,
+            worker,
+            Timestamp(claim.claimedAt),
+            PostgresArray(claim.jobs(of: updates)),
+            tokens(of: updates, in: claim)
+        )
+    }
+
+    /// For each push 0: it is sent; -1: it is sent later; null: it has ended as superseded. Then how many others have ended so.
+    /// Null in place of the list: the claim was taken over.
+    static let paceDevices = Statement("pace_devices", "SELECT carillon.pace_devices($1, $2, $3, $4, $5, $6, $7)")
+
+    /// - Parameter most: How many background pushes a device gets in an hour.
+    static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, worker: Int64, most: Int32) -> Parameters {
+        Parameters(
+            claim.app,
+            claim.id,
+            worker,
+            Timestamp(claim.claimedAt),
+            PostgresArray(claim.jobs(of: pushes)),
+            tokens(of: pushes, in: claim),
+            most
+        )
+    }
+
+    private static func tokens(of places: [Int32], in claim: ClaimedJobs) -> PostgresArray {
+        var tokens = PostgresArray(of: .text)
+        for place in places {
+            claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { tokens.append($0) }
+        }
+        return tokens
     }
 }

@@ -76,11 +76,8 @@ final class Lookout {
     ) async -> Result<PromotionRows?, PostgresError> {
         guard let start else { return .success(nil) }
         do throws(PostgresError) {
-            return .success(
-                try await connection.ask(WorkerStatements.promote, .promote(most: 1000, after: start)) {
-                    try PromotionRows($0)
-                }
-            )
+            let parameters = PromotionRows.parameters(most: 1000, after: start)
+            return .success(try await connection.ask(PromotionRows.statement, parameters) { try PromotionRows($0) })
         } catch {
             return .failure(error)
         }

@@ -9,6 +9,21 @@ struct PromotionRows: Sendable {
         let rows: Int
     }
 
+    /// Moves due jobs from `scheduled` to the queue. The last row has no lane; it says where the next call may begin, and how
+    /// many microseconds the server took.
+    static let statement = Statement(
+        "promote",
+        """
+        SELECT p.app_id, p.lane, p.lowest, p.jobs, p.next_at, p.next_id,
+            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS cost
+        FROM carillon.promote($1, $2, $3) AS p
+        """
+    )
+
+    static func parameters(most: Int32, after position: DueFloor.Position) -> Parameters {
+        Parameters(most, Timestamp(position.time), position.id)
+    }
+
     var promotions: [Promotion] = []
     /// Due jobs that were not moved come after this position.
     var next = DueFloor.Position.beginning

@@ -61,8 +61,8 @@ import Testing
             var place = DueFloor.Position.beginning
             var moved: [Int] = []
             for _ in 0..<6 {
-                let parameters: Parameters = .promote(most: 1000, after: place)
-                let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
+                let parameters = PromotionRows.parameters(most: 1000, after: place)
+                let answer = try await database.connection.query(PromotionRows.statement, parameters) {
                     try PromotionRows($0)
                 }
                 moved.append(answer.rows)
@@ -89,8 +89,8 @@ import Testing
                 var place = DueFloor.Position.beginning
                 var moved = 0
                 for _ in 0..<6 {
-                    let parameters: Parameters = .promote(most: 1000, after: place)
-                    let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
+                    let parameters = PromotionRows.parameters(most: 1000, after: place)
+                    let answer = try await database.connection.query(PromotionRows.statement, parameters) {
                         try PromotionRows($0)
                     }
                     moved += answer.rows
@@ -103,7 +103,8 @@ import Testing
                 for start in [DueFloor.Position.beginning, place] {
                     try await database.run("BEGIN")
                     let begin = try #require(Int(try await database.value(reads) ?? ""))
-                    try await database.connection.execute(WorkerStatements.promote, .promote(most: 1000, after: start))
+                    let parameters = PromotionRows.parameters(most: 1000, after: start)
+                    try await database.connection.execute(PromotionRows.statement, parameters)
                     counts.append(try #require(Int(try await database.value(reads) ?? "")) - begin)
                     try await database.run("COMMIT")
                 }
@@ -116,10 +117,10 @@ import Testing
                     """
                 )
                 for (start, expected) in [(place, 0), (.beginning, 1)] {
-                    let answer = try await database.connection.query(
-                        WorkerStatements.promote,
-                        .promote(most: 1000, after: start)
-                    ) { try PromotionRows($0) }
+                    let parameters = PromotionRows.parameters(most: 1000, after: start)
+                    let answer = try await database.connection.query(PromotionRows.statement, parameters) {
+                        try PromotionRows($0)
+                    }
                     #expect(answer.rows == expected)
                 }
                 try await other.run("COMMIT")

@@ -17,8 +17,8 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters: Parameters = .pace(pushes, of: claim, worker: worker, most: most)
-            let real = try await ask(WorkerStatements.paceDevices, parameters) { rows in
+            let parameters = FlightStatements.parameters(pacing: pushes, of: claim, worker: worker, most: most)
+            let real = try await ask(FlightStatements.paceDevices, parameters) { rows in
                 try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
             }
             let model = self.model.pace(pushes, of: claim, as: worker, most: most)

@@ -76,8 +76,8 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters: Parameters = .order(updates, of: claim, worker: worker)
-            let real = try await ask(WorkerStatements.orderUpdates, parameters) { rows in
+            let parameters = FlightStatements.parameters(ordering: updates, of: claim, worker: worker)
+            let real = try await ask(FlightStatements.orderUpdates, parameters) { rows in
                 try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
             }
             let model = self.model.order(updates, of: claim, as: worker)
@@ -124,8 +124,8 @@ extension Difference {
         let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
         var places = (real: DueFloor.Position.beginning, model: DueFloor.Position.beginning)
         while true {
-            let parameters: Parameters = .promote(most: Int32(most), after: places.real)
-            let real = try await ask(WorkerStatements.promote, parameters) { try PromotionRows($0) }
+            let parameters = PromotionRows.parameters(most: Int32(most), after: places.real)
+            let real = try await ask(PromotionRows.statement, parameters) { try PromotionRows($0) }
             let model = self.model.promote(most: most, after: places.model)
             // The clocks are not the same.
             _ = same("promote after \(places)", real.next.id, model.next.id)
