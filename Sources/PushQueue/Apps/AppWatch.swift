@@ -124,12 +124,7 @@ final class AppWatch {
             guard let connection = database.current else {
                 throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
             }
-            let parameters = CredentialStatements.parameters(
-                row.certificate,
-                since: row.since,
-                refusing: refused,
-                minted: minted
-            )
+            let parameters = CredentialStatements.parameters(row.certificate, row.since, refusing: refused, minted)
             do throws(PostgresError) {
                 let (token, now) = try await database.ask(connection, CredentialStatements.providerToken, parameters) {
                     try CredentialStatements.token($0)

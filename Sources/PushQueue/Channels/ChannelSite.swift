@@ -75,12 +75,7 @@ private struct FleetProviderToken: Sendable {
         { key, refused in
             var minted: ProviderToken?
             for _ in 0..<3 {
-                let parameters = CredentialStatements.parameters(
-                    certificate,
-                    since: since,
-                    refusing: refused,
-                    minted: minted
-                )
+                let parameters = CredentialStatements.parameters(certificate, since, refusing: refused, minted)
                 let (token, now) = try await connection.query(CredentialStatements.providerToken, parameters) {
                     try CredentialStatements.token($0)
                 }

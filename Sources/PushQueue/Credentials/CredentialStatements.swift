@@ -16,9 +16,9 @@ enum CredentialStatements {
     ///   - minted: A token that was minted in answer to the previous call.
     static func parameters(
         _ certificate: Int32,
-        since: Int64,
+        _ since: Int64,
         refusing refused: ProviderToken?,
-        minted: ProviderToken?
+        _ minted: ProviderToken?
     ) -> Parameters {
         Parameters(certificate, Timestamp(since), refused?.jwt, minted?.jwt, minted?.issuedAt)
     }

@@ -27,7 +27,7 @@ enum FlightStatements {
     /// The time of each push; null: it has ended as superseded. Null in place of the list: the claim was taken over.
     static let orderUpdates = Statement("order_updates", "SELECT carillon.order_updates($1, $2, $3, $4, $5, $6)")
 
-    static func parameters(ordering updates: [Int32], of claim: ClaimedJobs, worker: Int64) -> Parameters {
+    static func parameters(ordering updates: [Int32], of claim: ClaimedJobs, by worker: Int64) -> Parameters {
         Parameters(
             claim.app,
             claim.id,
@@ -43,7 +43,7 @@ enum FlightStatements {
     static let paceDevices = Statement("pace_devices", "SELECT carillon.pace_devices($1, $2, $3, $4, $5, $6, $7)")
 
     /// - Parameter most: How many background pushes a device gets in an hour.
-    static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, worker: Int64, most: Int32) -> Parameters {
+    static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, by worker: Int64, most: Int32) -> Parameters {
         Parameters(
             claim.app,
             claim.id,

@@ -57,10 +57,7 @@ struct LaneBoard: Sendable {
         }
     }
 
-    /// A claim was answered.
-    /// - Parameters:
-    ///   - first: The lowest id.
-    ///   - next: The pushes of the next row, if it did not fit.
+    /// A claim was answered. `LaneState.claimed` describes the parameters.
     mutating func claimed(
         _ plan: ClaimPlan,
         rows: Int,

@@ -17,7 +17,7 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters = FlightStatements.parameters(pacing: pushes, of: claim, worker: worker, most: most)
+            let parameters = FlightStatements.parameters(pacing: pushes, of: claim, by: worker, most: most)
             let real = try await ask(FlightStatements.paceDevices, parameters) { rows in
                 try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
             }

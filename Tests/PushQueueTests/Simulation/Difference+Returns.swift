@@ -76,7 +76,7 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters = FlightStatements.parameters(ordering: updates, of: claim, worker: worker)
+            let parameters = FlightStatements.parameters(ordering: updates, of: claim, by: worker)
             let real = try await ask(FlightStatements.orderUpdates, parameters) { rows in
                 try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
             }
