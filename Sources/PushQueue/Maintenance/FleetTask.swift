@@ -44,7 +44,7 @@ package struct FleetTask: Sendable {
 
     func parameters(of worker: Int64) -> Parameters { Parameters(name, worker) }
 
-    /// For programs that are not workers. True: the task was due, and is taken.
+    /// For programs that are not workers. Returns whether the task was due, and is taken.
     package func take(every interval: Duration, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await connection.execute(Self.take, parameters(every: interval, worker: nil)) == 1
     }

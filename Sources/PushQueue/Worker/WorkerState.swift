@@ -74,14 +74,14 @@ struct WorkerState: Sendable {
 
     // MARK: Stopping
 
-    /// False: it was requested before.
+    /// Returns false if it was requested before.
     mutating func drainRequested() -> Bool {
         guard phase == .working || phase == .drained else { return false }
         phase = .draining
         return true
     }
 
-    /// False: it was requested before.
+    /// Returns false if it was requested before.
     mutating func giveUpRequested() -> Bool {
         guard phase != .givingUp, phase != .over else { return false }
         phase = .givingUp
