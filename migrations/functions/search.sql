@@ -72,8 +72,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         WHERE d.token = ANY (t.texts)
         UNION ALL
         SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
-        FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
-            SELECT * FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+        FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
+            SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
             ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) m
         WHERE m.tokens && t.texts
         UNION ALL

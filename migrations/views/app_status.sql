@@ -36,10 +36,14 @@ LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
 ) flying ON flying.app_id = a.id
 LEFT JOIN LATERAL (
-    -- The first job of each lane, through the primary key.
-    SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
-        SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
-        ORDER BY m.id LIMIT 1) first
+    -- The first job of each lane, by a loose index scan as in filled_lanes(), which readers of the view may not call.
+    WITH RECURSIVE first AS (
+        (SELECT m.lane, m.created_at FROM carillon.messages m WHERE m.app_id = a.id ORDER BY m.lane, m.id LIMIT 1)
+        UNION ALL
+        SELECT next.lane, next.created_at FROM first CROSS JOIN LATERAL (
+            SELECT m.lane, m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane > first.lane
+            ORDER BY m.lane, m.id LIMIT 1) next)
+    SELECT min(f.created_at) AS created_at FROM first f
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
