@@ -286,6 +286,18 @@ CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying big
 -- The time of one background push to a device token, for apps with max_per_device.
 CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
 
+-- A background push of a claim, once it is decided. `replaces` is the older message whose push to the token it replaces.
+CREATE TYPE carillon.paced_push AS (
+    place bigint, job bigint, token text, verdict text, slot_at timestamptz, replaces bigint
+);
+
+-- What happens to the updates or background pushes of a claim. The elements of the arrays are in the order of the question.
+CREATE TYPE carillon.push_verdicts AS (
+    verdicts   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
+    stamps     bigint[],  -- for updates that are sent: the timestamp in the payload
+    superseded bigint     -- how many pushes have ended as superseded, waiting ones that are not in the claim too
+);
+
 -- One row for each token. Each push has one slot: the time at which it was or will be sent.
 CREATE TABLE carillon.device_slots (
     app_id  integer,

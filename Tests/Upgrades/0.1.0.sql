@@ -673,6 +673,18 @@ CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying big
 -- The time of one background push to a device token, for apps with max_per_device.
 CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
 
+-- A background push of a claim, once it is decided. `replaces` is the older message whose push to the token it replaces.
+CREATE TYPE carillon.paced_push AS (
+    place bigint, job bigint, token text, verdict text, slot_at timestamptz, replaces bigint
+);
+
+-- What happens to the updates or background pushes of a claim. The elements of the arrays are in the order of the question.
+CREATE TYPE carillon.push_verdicts AS (
+    verdicts   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
+    stamps     bigint[],  -- for updates that are sent: the timestamp in the payload
+    superseded bigint     -- how many pushes have ended as superseded, waiting ones that are not in the claim too
+);
+
 -- One row for each token. Each push has one slot: the time at which it was or will be sent.
 CREATE TABLE carillon.device_slots (
     app_id  integer,
@@ -4616,9 +4628,8 @@ BEGIN
 END
 $$;
 
--- order_updates() returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or
--- was sent; -1 if it is delayed. A push keeps its timestamp in all attempts. The function returns null instead of an array if
--- another worker has taken over the claim.
+-- In order_updates(), a push is superseded if a newer update of the token is due or was sent. A push keeps its timestamp in all
+-- attempts. The function returns null if another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
@@ -4632,7 +4643,7 @@ $$;
 -- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
-) RETURNS bigint[]
+) RETURNS carillon.push_verdicts
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -4640,9 +4651,10 @@ DECLARE
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
     held carillon.job[];
-    stamps bigint[];
+    answer carillon.push_verdicts;
+    jobs bigint[];  -- the pushes that leave the claim
+    tokens text[];
     waits integer[];
-    gone record;
 BEGIN
     SELECT f.jobs INTO held FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
@@ -4705,64 +4717,149 @@ BEGIN
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
+    ), judged AS (
+        SELECT w.place, w.job, w.token, o.stamp, e.wait,
+            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS verdict
+        FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
+        LEFT JOIN placed p ON p.place = w.place
+        LEFT JOIN early e ON e.token = p.token AND e.message = p.message
+        LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message
+        CROSS JOIN LATERAL (SELECT CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END) AS o(stamp)
     )
-    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds WHEN e.wait > 0 THEN -1 ELSE s.stamp END ORDER BY w.place),
-        array_agg(e.wait ORDER BY w.place)
-    INTO stamps, waits FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
-    LEFT JOIN placed p ON p.place = w.place
-    LEFT JOIN early e ON e.token = p.token AND e.message = p.message
-    LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
-    SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens, array_agg(w.wait) AS waits INTO gone
-    FROM unnest(order_updates.job, order_updates.token, stamps, waits) AS w(job, token, stamp, wait)
-    WHERE (w.stamp >= 0) IS NOT TRUE;
-    IF gone.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens, gone.waits);
+    SELECT array_agg(j.verdict ORDER BY j.place), array_agg(j.stamp ORDER BY j.place),
+        count(*) FILTER (WHERE j.verdict = 'superseded'), array_agg(j.job) FILTER (WHERE j.verdict <> 'send'),
+        array_agg(j.token) FILTER (WHERE j.verdict <> 'send'), array_agg(j.wait) FILTER (WHERE j.verdict <> 'send')
+    INTO answer.verdicts, answer.stamps, answer.superseded, jobs, tokens, waits FROM judged j;
+    IF jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held, jobs, tokens, waits);
     END IF;
-    RETURN stamps;
+    RETURN answer;
 END
 $$;
 
 
 -- functions/pace_devices.sql
--- pace_devices() returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded
--- because a newer push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded.
--- Returns null instead of an array if another worker has taken over the claim.
+-- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
+-- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
--- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
--- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
--- pushes that are sent twice because their outcome is unknown.
---
--- All workers lock tokens in order. Rows of scheduled that others have locked are skipped; their pushes are paced when they arrive.
+-- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
+
+-- lock_waiting() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that have an
+-- id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
+CREATE OR REPLACE FUNCTION carillon.lock_waiting(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
+LANGUAGE plpgsql ROWS 1 AS $$
+BEGIN
+    -- Two scans of an index: an OR of their conditions would read all jobs of the app.
+    RETURN QUERY SELECT s.ctid FROM carillon.scheduled s
+    WHERE s.ctid = ANY (ARRAY(
+            SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.id = message
+            UNION ALL
+            SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
+        AND s.id <> ALL (held) AND (lock_waiting.tokens[1] = ANY (s.tokens)
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting.tokens))))
+    FOR UPDATE SKIP LOCKED;
+END
+$$;
+
+-- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
+-- waits, in the slot of an older push with the same meaning if one waits, which it replaces. If a newer one waits, the push is
+-- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
+CREATE OR REPLACE FUNCTION carillon.pace_push(
+    app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
+    OUT verdict text, OUT slot_at timestamptz, OUT replaces bigint
+)
+LANGUAGE plpgsql STRICT AS $$
+#variable_conflict use_variable
+DECLARE
+    others carillon.device_slot[];
+    had_slot boolean;
+    taken timestamptz[];
+    waiting carillon.device_slot;
+BEGIN
+    SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.message_id <> message),
+        message IN (SELECT s.message_id FROM unnest(d.slots) AS s)
+    INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    -- A push that has had a slot goes ahead of pushes whose slots are in the future.
+    taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
+    IF cardinality(taken) < most THEN
+        verdict := 'send';
+        slot_at := clock;
+    ELSE
+        verdict := 'later';
+        slot_at := clock + interval '1 minute'
+            * ceil(extract(epoch FROM taken[cardinality(taken) - most + 1] + interval '1 hour' - clock) / 60);
+        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
+        ORDER BY o.message_id DESC LIMIT 1;
+        IF waiting.message_id > message THEN
+            PERFORM carillon.lock_waiting(app, waiting.message_id, ARRAY[token], held);
+            verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
+        END IF;
+        IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
+            slot_at := waiting.at;
+            replaces := CASE WHEN waiting.message_id < message THEN waiting.message_id END;
+            others := ARRAY(SELECT o FROM unnest(others) AS o WHERE o.message_id <> waiting.message_id);
+        END IF;
+    END IF;
+    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN verdict = 'superseded' THEN others
+        ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
+    WHERE d.app_id = app AND d.token = token;
+END
+$$;
+
+-- apply_pace() takes pushes out of the claim that are not sent now, and pushes that they replace out of scheduled.
+CREATE OR REPLACE FUNCTION carillon.apply_pace(
+    app integer, claim bigint, held carillon.job[], paced carillon.paced_push[], clock timestamptz
+) RETURNS carillon.push_verdicts
+LANGUAGE plpgsql AS $$
+DECLARE
+    replaced CONSTANT tid[] := ARRAY(
+        SELECT carillon.lock_waiting(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
+            SELECT p.replaces AS message, array_agg(p.token) AS tokens FROM unnest(paced) AS p
+            WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
+    waiting carillon.scheduled[];
+    leaving record;
+    answer carillon.push_verdicts;
+BEGIN
+    WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (replaced) RETURNING s)
+    SELECT array_agg(t.s) INTO waiting FROM taken t;
+    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits,
+        count(*) FILTER (WHERE l.wait IS NULL) AS superseded INTO leaving
+    FROM (
+        -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
+        SELECT p.job, p.token, CASE p.verdict
+            WHEN 'later' THEN least(86400000, ceil(extract(epoch FROM p.slot_at - clock) / 60) * 60000)::integer END AS wait
+        FROM unnest(paced) AS p WHERE p.verdict <> 'send'
+        UNION ALL
+        SELECT w.id, u.token, CASE WHEN (coalesce(w.origin, w.id), lower(u.token)) NOT IN (
+                SELECT p.replaces, p.token FROM unnest(paced) AS p WHERE p.replaces IS NOT NULL)
+            THEN greatest(0, ceil(extract(epoch FROM w.run_at - clock) * 1000))::integer END
+        FROM unnest(waiting) AS w, unnest(w.tokens) AS u(token)
+    ) AS l;
+    IF leaving.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.job_of(w) FROM unnest(waiting) AS w),
+            leaving.jobs, leaving.tokens, leaving.waits);
+    END IF;
+    answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);
+    answer.superseded := leaving.superseded;
+    RETURN answer;
+END
+$$;
+
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. All workers
+-- lock tokens in order. The function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
-) RETURNS bigint[]
+) RETURNS carillon.push_verdicts
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
-    span CONSTANT interval := interval '1 hour';
-    step CONSTANT interval := interval '1 minute';
-    pushes CONSTANT integer := cardinality(pace_devices.job);
     held carillon.job[];
-    pulled carillon.job[] := '{}';  -- jobs taken from scheduled because one of their pushes is superseded
-    pulled_until timestamptz[] := '{}';
-    verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
-    messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    replaced text[] := '{}';  -- job id and token of each superseded push
-    known carillon.device_slot[];
-    taken timestamptz[];
-    own timestamptz;
-    slot_at timestamptz;
-    push record;
-    waiting record;
-    found_job carillon.scheduled;
-    other bigint;
-    source integer;
-    leaving record;
+    held_ids bigint[];
+    paced carillon.paced_push[];
 BEGIN
-    SELECT f.jobs INTO held FROM carillon.inflight f
+    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h) INTO held, held_ids FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -4770,93 +4867,24 @@ BEGIN
     INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
     SELECT app, t.token, '{}', clock FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(pace_devices.token) AS u(token)) AS t
     ORDER BY t.token ON CONFLICT DO NOTHING;
-    FOR push IN
-        SELECT w.place, coalesce(j.origin, j.id) AS message, lower(w.token) AS token, hashtextextended(
+    WITH asked AS MATERIALIZED (
+        SELECT w.place, w.job, lower(w.token) AS token, coalesce(j.origin, j.id) AS message, hashtextextended(
             concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
                 || coalesce(j.payload, (carillon.payloads_of(j, ARRAY[w.token]))[1])::text)), 0) AS meaning
         FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
-        JOIN unnest(held) AS j ON j.id = w.job
-        JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
+        LEFT JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
             ON t.id = w.job AND t.token = lower(w.token)
+        LEFT JOIN unnest(held) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
-    LOOP
-        SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s
-                WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
-            (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
-        INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
-        -- A push that has had a slot goes ahead of pushes whose slots are in the future.
-        taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
-        messages[push.place] := push.message;
-        verdicts[push.place] := 0;
-        slot_at := clock;
-        IF cardinality(taken) >= most THEN
-            slot_at := clock + step * ceil(
-                extract(epoch FROM taken[cardinality(taken) - most + 1] + span - clock) / extract(epoch FROM step));
-            verdicts[push.place] := -1;
-            SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
-            WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
-            IF FOUND THEN
-                other := CASE WHEN waiting.message = ANY (messages) THEN (
-                    SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
-                    AS p(message, token, verdict, place)
-                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1) END;
-                source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
-                    WHERE coalesce(pulled[i].origin, pulled[i].id) = waiting.message
-                        AND push.token = ANY (pulled[i].tokens) LIMIT 1);
-                IF other IS NULL AND source IS NULL THEN
-                    SELECT s.* INTO found_job FROM carillon.scheduled s
-                    WHERE s.app_id = app AND (s.id = waiting.message OR s.origin = waiting.message)
-                        AND (push.token = ANY (s.tokens)
-                            OR push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token)))
-                        AND s.id NOT IN (SELECT h.id FROM unnest(held) AS h)
-                    LIMIT 1 FOR UPDATE SKIP LOCKED;
-                    IF FOUND AND waiting.message < push.message THEN
-                        DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || carillon.changed(carillon.job_of(found_job), tokens => ARRAY(
-                            SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
-                            ORDER BY u.place));
-                        pulled_until := pulled_until || found_job.run_at;
-                        source := cardinality(pulled);
-                    ELSIF FOUND THEN
-                        source := 0;
-                    END IF;
-                END IF;
-                IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
-                    verdicts[push.place] := NULL;
-                ELSE
-                    -- The push takes the slot of the waiting one.
-                    slot_at := waiting.at;
-                    known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
-                    IF other IS NOT NULL THEN
-                        verdicts[other] := NULL;
-                        waits[other] := NULL;
-                    ELSIF source IS NOT NULL THEN
-                        replaced := replaced || (pulled[source].id || ' ' || push.token);
-                    END IF;
-                END IF;
-            END IF;
-        END IF;
-        IF verdicts[push.place] = -1 THEN
-            -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
-            waits[push.place] := least(86400000, ceil(extract(epoch FROM slot_at - clock) / 60) * 60000);
-        END IF;
-        UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE
-            WHEN verdicts[push.place] IS NULL THEN known
-            ELSE known || ROW(slot_at, push.message, push.meaning)::carillon.device_slot END
-        WHERE d.app_id = app AND d.token = push.token;
-    END LOOP;
-    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits INTO leaving FROM (
-        SELECT w.job, w.token, w.wait FROM unnest(pace_devices.job, pace_devices.token, waits, verdicts)
-            AS w(job, token, wait, verdict) WHERE w.verdict IS DISTINCT FROM 0
-        UNION ALL
-        SELECT pulled[i].id, lower(u.token), CASE WHEN pulled[i].id || ' ' || lower(u.token) = ANY (replaced) THEN NULL
-            ELSE greatest(0, ceil(extract(epoch FROM pulled_until[i] - clock) * 1000))::integer END
-        FROM generate_subscripts(pulled, 1) AS i, unnest(pulled[i].tokens) AS u(token)
-    ) AS l;
-    IF leaving.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held || pulled, leaving.jobs, leaving.tokens, leaving.waits);
-    END IF;
-    RETURN verdicts || cardinality(replaced)::bigint;
+    ), decided AS (
+        -- A push that has left the claim since has no message, and gets no verdict.
+        SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
+        FROM asked a CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, most, clock, held_ids) AS p
+    )
+    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.verdict = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
+        ELSE coalesce(d.verdict, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
+    INTO paced FROM decided d;
+    RETURN carillon.apply_pace(app, claim, held, paced, clock);
 END
 $$;
 
@@ -8145,6 +8173,10 @@ COMMENT ON FUNCTION carillon.open_breakers IS
     'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
+COMMENT ON FUNCTION carillon.lock_waiting IS 'Internal: locks the rows of scheduled in which background pushes wait.';
+COMMENT ON FUNCTION carillon.pace_push IS
+    'Internal: decides whether a background push is sent, waits for its slot or is superseded, and notes its slot.';
+COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() has decided about the pushes of a claim.';
 COMMENT ON FUNCTION carillon.pace_devices IS
     'Internal: paces the background pushes of a claim, limiting each token to a number of pushes within any hour.';
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
@@ -8529,7 +8561,8 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
-                take_rate_turn provider_token open_breakers order_updates pace_devices withdraw rules_of
+                take_rate_turn provider_token open_breakers order_updates withdraw rules_of
+                pace_devices pace_push lock_waiting apply_pace
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
                 unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
@@ -8651,7 +8684,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'e56160e9639082b1195f4bb139fc1f9c0a12ce2ae9c6ebdbdee7545772e2f388' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '8422a94a9bb379d6387bd6f3edf9cf5d6274906c3336ebaba81035fc787722ce' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'a1171a48f75af8557377fd6110dad4fc545df06c0a38ed553c1451e460bc642c' WHERE version = '6';
@@ -8679,8 +8712,8 @@ UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa5
 UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = '089899945e7693f80953aa87d90c65b400b230182a5ab4bbd7df8e8f524bbc8f' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '9f6bf767d5643774dcbe4c6fc8533cdbc433212f4fd238d604b05a083f34e649' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = 'b753d5464a00a401e0688052e6b37b847d19ceb14633e0544dbdc200ae9afa77' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '7a1ae559110db0e488ec765c11537864d79116913db7c68502d0c5c13f2c34b4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f2696373eb497754660124a636e59b305d4cba' WHERE file = 'functions/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb1be70e24c86cdf6b8040e54a2e8f70f816a95b5cc6200d08a27ace632da7d3' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
@@ -8703,7 +8736,7 @@ UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '1ee300cb8c98732bbfa5e1730d23ebb6a4d3061b93c368b4c7a84ed4ea1511bd' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '7eed80fa448fe9d244e94ee6bf958412c47094ed2c5ef24f21209321c89ba596' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

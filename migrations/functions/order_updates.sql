@@ -19,9 +19,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 
--- order_updates() returns the timestamp of each push; null if the push is superseded, because a newer update of the token is due or
--- was sent; -1 if it is delayed. A push keeps its timestamp in all attempts. The function returns null instead of an array if
--- another worker has taken over the claim.
+-- In order_updates(), a push is superseded if a newer update of the token is due or was sent. A push keeps its timestamp in all
+-- attempts. The function returns null if another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
@@ -35,7 +34,7 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
-) RETURNS bigint[]
+) RETURNS carillon.push_verdicts
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -43,9 +42,10 @@ DECLARE
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
     held carillon.job[];
-    stamps bigint[];
+    answer carillon.push_verdicts;
+    jobs bigint[];  -- the pushes that leave the claim
+    tokens text[];
     waits integer[];
-    gone record;
 BEGIN
     SELECT f.jobs INTO held FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
@@ -108,20 +108,23 @@ BEGIN
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
+    ), judged AS (
+        SELECT w.place, w.job, w.token, o.stamp, e.wait,
+            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS verdict
+        FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
+        LEFT JOIN placed p ON p.place = w.place
+        LEFT JOIN early e ON e.token = p.token AND e.message = p.message
+        LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message
+        CROSS JOIN LATERAL (SELECT CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END) AS o(stamp)
     )
-    SELECT array_agg(CASE WHEN NOT p.is_ordered THEN seconds WHEN e.wait > 0 THEN -1 ELSE s.stamp END ORDER BY w.place),
-        array_agg(e.wait ORDER BY w.place)
-    INTO stamps, waits FROM unnest(order_updates.job) WITH ORDINALITY AS w(job, place)
-    LEFT JOIN placed p ON p.place = w.place
-    LEFT JOIN early e ON e.token = p.token AND e.message = p.message
-    LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message;
-    SELECT array_agg(w.job) AS jobs, array_agg(w.token) AS tokens, array_agg(w.wait) AS waits INTO gone
-    FROM unnest(order_updates.job, order_updates.token, stamps, waits) AS w(job, token, stamp, wait)
-    WHERE (w.stamp >= 0) IS NOT TRUE;
-    IF gone.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held, gone.jobs, gone.tokens, gone.waits);
+    SELECT array_agg(j.verdict ORDER BY j.place), array_agg(j.stamp ORDER BY j.place),
+        count(*) FILTER (WHERE j.verdict = 'superseded'), array_agg(j.job) FILTER (WHERE j.verdict <> 'send'),
+        array_agg(j.token) FILTER (WHERE j.verdict <> 'send'), array_agg(j.wait) FILTER (WHERE j.verdict <> 'send')
+    INTO answer.verdicts, answer.stamps, answer.superseded, jobs, tokens, waits FROM judged j;
+    IF jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held, jobs, tokens, waits);
     END IF;
-    RETURN stamps;
+    RETURN answer;
 END
 $$;
 COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';

@@ -1,42 +1,128 @@
--- pace_devices() returns for each push 0 if it can be sent, -1 if it waits in scheduled for its slot, and null if it is superseded
--- because a newer push with the same meaning waits. One more element follows: the number of waiting pushes that were superseded.
--- Returns null instead of an array if another worker has taken over the claim.
+-- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
+-- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
--- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. A push that
--- returns for another attempt keeps its one slot, which moves to the present time. So no hour has more than the limit, except for
--- pushes that are sent twice because their outcome is unknown.
---
--- All workers lock tokens in order. Rows of scheduled that others have locked are skipped; their pushes are paced when they arrive.
+-- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
+
+-- lock_waiting() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that have an
+-- id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
+CREATE OR REPLACE FUNCTION carillon.lock_waiting(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
+LANGUAGE plpgsql ROWS 1 AS $$
+BEGIN
+    -- Two scans of an index: an OR of their conditions would read all jobs of the app.
+    RETURN QUERY SELECT s.ctid FROM carillon.scheduled s
+    WHERE s.ctid = ANY (ARRAY(
+            SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.id = message
+            UNION ALL
+            SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
+        AND s.id <> ALL (held) AND (lock_waiting.tokens[1] = ANY (s.tokens)
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting.tokens))))
+    FOR UPDATE SKIP LOCKED;
+END
+$$;
+COMMENT ON FUNCTION carillon.lock_waiting IS 'Internal: locks the rows of scheduled in which background pushes wait.';
+
+-- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
+-- waits, in the slot of an older push with the same meaning if one waits, which it replaces. If a newer one waits, the push is
+-- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
+CREATE OR REPLACE FUNCTION carillon.pace_push(
+    app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
+    OUT verdict text, OUT slot_at timestamptz, OUT replaces bigint
+)
+LANGUAGE plpgsql STRICT AS $$
+#variable_conflict use_variable
+DECLARE
+    others carillon.device_slot[];
+    had_slot boolean;
+    taken timestamptz[];
+    waiting carillon.device_slot;
+BEGIN
+    SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.message_id <> message),
+        message IN (SELECT s.message_id FROM unnest(d.slots) AS s)
+    INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    -- A push that has had a slot goes ahead of pushes whose slots are in the future.
+    taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
+    IF cardinality(taken) < most THEN
+        verdict := 'send';
+        slot_at := clock;
+    ELSE
+        verdict := 'later';
+        slot_at := clock + interval '1 minute'
+            * ceil(extract(epoch FROM taken[cardinality(taken) - most + 1] + interval '1 hour' - clock) / 60);
+        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
+        ORDER BY o.message_id DESC LIMIT 1;
+        IF waiting.message_id > message THEN
+            PERFORM carillon.lock_waiting(app, waiting.message_id, ARRAY[token], held);
+            verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
+        END IF;
+        IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
+            slot_at := waiting.at;
+            replaces := CASE WHEN waiting.message_id < message THEN waiting.message_id END;
+            others := ARRAY(SELECT o FROM unnest(others) AS o WHERE o.message_id <> waiting.message_id);
+        END IF;
+    END IF;
+    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN verdict = 'superseded' THEN others
+        ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
+    WHERE d.app_id = app AND d.token = token;
+END
+$$;
+COMMENT ON FUNCTION carillon.pace_push IS
+    'Internal: decides whether a background push is sent, waits for its slot or is superseded, and notes its slot.';
+
+-- apply_pace() takes pushes out of the claim that are not sent now, and pushes that they replace out of scheduled.
+CREATE OR REPLACE FUNCTION carillon.apply_pace(
+    app integer, claim bigint, held carillon.job[], paced carillon.paced_push[], clock timestamptz
+) RETURNS carillon.push_verdicts
+LANGUAGE plpgsql AS $$
+DECLARE
+    replaced CONSTANT tid[] := ARRAY(
+        SELECT carillon.lock_waiting(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
+            SELECT p.replaces AS message, array_agg(p.token) AS tokens FROM unnest(paced) AS p
+            WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
+    waiting carillon.scheduled[];
+    leaving record;
+    answer carillon.push_verdicts;
+BEGIN
+    WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (replaced) RETURNING s)
+    SELECT array_agg(t.s) INTO waiting FROM taken t;
+    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits,
+        count(*) FILTER (WHERE l.wait IS NULL) AS superseded INTO leaving
+    FROM (
+        -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
+        SELECT p.job, p.token, CASE p.verdict
+            WHEN 'later' THEN least(86400000, ceil(extract(epoch FROM p.slot_at - clock) / 60) * 60000)::integer END AS wait
+        FROM unnest(paced) AS p WHERE p.verdict <> 'send'
+        UNION ALL
+        SELECT w.id, u.token, CASE WHEN (coalesce(w.origin, w.id), lower(u.token)) NOT IN (
+                SELECT p.replaces, p.token FROM unnest(paced) AS p WHERE p.replaces IS NOT NULL)
+            THEN greatest(0, ceil(extract(epoch FROM w.run_at - clock) * 1000))::integer END
+        FROM unnest(waiting) AS w, unnest(w.tokens) AS u(token)
+    ) AS l;
+    IF leaving.jobs IS NOT NULL THEN
+        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.job_of(w) FROM unnest(waiting) AS w),
+            leaving.jobs, leaving.tokens, leaving.waits);
+    END IF;
+    answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);
+    answer.superseded := leaving.superseded;
+    RETURN answer;
+END
+$$;
+COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() has decided about the pushes of a claim.';
+
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. All workers
+-- lock tokens in order. The function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
-) RETURNS bigint[]
+) RETURNS carillon.push_verdicts
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
-    span CONSTANT interval := interval '1 hour';
-    step CONSTANT interval := interval '1 minute';
-    pushes CONSTANT integer := cardinality(pace_devices.job);
     held carillon.job[];
-    pulled carillon.job[] := '{}';  -- jobs taken from scheduled because one of their pushes is superseded
-    pulled_until timestamptz[] := '{}';
-    verdicts bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    waits integer[] := array_fill(NULL::integer, ARRAY[pushes]);
-    messages bigint[] := array_fill(NULL::bigint, ARRAY[pushes]);
-    replaced text[] := '{}';  -- job id and token of each superseded push
-    known carillon.device_slot[];
-    taken timestamptz[];
-    own timestamptz;
-    slot_at timestamptz;
-    push record;
-    waiting record;
-    found_job carillon.scheduled;
-    other bigint;
-    source integer;
-    leaving record;
+    held_ids bigint[];
+    paced carillon.paced_push[];
 BEGIN
-    SELECT f.jobs INTO held FROM carillon.inflight f
+    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h) INTO held, held_ids FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -44,93 +130,24 @@ BEGIN
     INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
     SELECT app, t.token, '{}', clock FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(pace_devices.token) AS u(token)) AS t
     ORDER BY t.token ON CONFLICT DO NOTHING;
-    FOR push IN
-        SELECT w.place, coalesce(j.origin, j.id) AS message, lower(w.token) AS token, hashtextextended(
+    WITH asked AS MATERIALIZED (
+        SELECT w.place, w.job, lower(w.token) AS token, coalesce(j.origin, j.id) AS message, hashtextextended(
             concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
                 || coalesce(j.payload, (carillon.payloads_of(j, ARRAY[w.token]))[1])::text)), 0) AS meaning
         FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
-        JOIN unnest(held) AS j ON j.id = w.job
-        JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
+        LEFT JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
             ON t.id = w.job AND t.token = lower(w.token)
+        LEFT JOIN unnest(held) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
-    LOOP
-        SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s
-                WHERE s.at > clock - span AND s.message_id <> push.message ORDER BY s.at),
-            (SELECT max(s.at) FROM unnest(d.slots) AS s WHERE s.message_id = push.message)
-        INTO known, own FROM carillon.device_slots d WHERE d.app_id = app AND d.token = push.token FOR UPDATE;
-        -- A push that has had a slot goes ahead of pushes whose slots are in the future.
-        taken := ARRAY(SELECT s.at FROM unnest(known) AS s WHERE own IS NULL OR s.at <= clock ORDER BY s.at);
-        messages[push.place] := push.message;
-        verdicts[push.place] := 0;
-        slot_at := clock;
-        IF cardinality(taken) >= most THEN
-            slot_at := clock + step * ceil(
-                extract(epoch FROM taken[cardinality(taken) - most + 1] + span - clock) / extract(epoch FROM step));
-            verdicts[push.place] := -1;
-            SELECT s.message_id AS message, s.at INTO waiting FROM unnest(known) AS s
-            WHERE s.meaning = push.meaning AND s.at > clock ORDER BY s.message_id DESC LIMIT 1;
-            IF FOUND THEN
-                other := CASE WHEN waiting.message = ANY (messages) THEN (
-                    SELECT p.place FROM unnest(messages, pace_devices.token, verdicts) WITH ORDINALITY
-                    AS p(message, token, verdict, place)
-                    WHERE p.message = waiting.message AND lower(p.token) = push.token AND p.verdict = -1 LIMIT 1) END;
-                source := (SELECT i FROM generate_subscripts(pulled, 1) AS i
-                    WHERE coalesce(pulled[i].origin, pulled[i].id) = waiting.message
-                        AND push.token = ANY (pulled[i].tokens) LIMIT 1);
-                IF other IS NULL AND source IS NULL THEN
-                    SELECT s.* INTO found_job FROM carillon.scheduled s
-                    WHERE s.app_id = app AND (s.id = waiting.message OR s.origin = waiting.message)
-                        AND (push.token = ANY (s.tokens)
-                            OR push.token IN (SELECT lower(u.token) FROM unnest(s.tokens) AS u(token)))
-                        AND s.id NOT IN (SELECT h.id FROM unnest(held) AS h)
-                    LIMIT 1 FOR UPDATE SKIP LOCKED;
-                    IF FOUND AND waiting.message < push.message THEN
-                        DELETE FROM carillon.scheduled s WHERE s.app_id = app AND s.id = found_job.id;
-                        pulled := pulled || carillon.changed(carillon.job_of(found_job), tokens => ARRAY(
-                            SELECT lower(u.token) FROM unnest(found_job.tokens) WITH ORDINALITY AS u(token, place)
-                            ORDER BY u.place));
-                        pulled_until := pulled_until || found_job.run_at;
-                        source := cardinality(pulled);
-                    ELSIF FOUND THEN
-                        source := 0;
-                    END IF;
-                END IF;
-                IF waiting.message > push.message AND coalesce(other, source) IS NOT NULL THEN
-                    verdicts[push.place] := NULL;
-                ELSE
-                    -- The push takes the slot of the waiting one.
-                    slot_at := waiting.at;
-                    known := ARRAY(SELECT s FROM unnest(known) AS s WHERE s.message_id <> waiting.message);
-                    IF other IS NOT NULL THEN
-                        verdicts[other] := NULL;
-                        waits[other] := NULL;
-                    ELSIF source IS NOT NULL THEN
-                        replaced := replaced || (pulled[source].id || ' ' || push.token);
-                    END IF;
-                END IF;
-            END IF;
-        END IF;
-        IF verdicts[push.place] = -1 THEN
-            -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
-            waits[push.place] := least(86400000, ceil(extract(epoch FROM slot_at - clock) / 60) * 60000);
-        END IF;
-        UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE
-            WHEN verdicts[push.place] IS NULL THEN known
-            ELSE known || ROW(slot_at, push.message, push.meaning)::carillon.device_slot END
-        WHERE d.app_id = app AND d.token = push.token;
-    END LOOP;
-    SELECT array_agg(l.job) AS jobs, array_agg(l.token) AS tokens, array_agg(l.wait) AS waits INTO leaving FROM (
-        SELECT w.job, w.token, w.wait FROM unnest(pace_devices.job, pace_devices.token, waits, verdicts)
-            AS w(job, token, wait, verdict) WHERE w.verdict IS DISTINCT FROM 0
-        UNION ALL
-        SELECT pulled[i].id, lower(u.token), CASE WHEN pulled[i].id || ' ' || lower(u.token) = ANY (replaced) THEN NULL
-            ELSE greatest(0, ceil(extract(epoch FROM pulled_until[i] - clock) * 1000))::integer END
-        FROM generate_subscripts(pulled, 1) AS i, unnest(pulled[i].tokens) AS u(token)
-    ) AS l;
-    IF leaving.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held || pulled, leaving.jobs, leaving.tokens, leaving.waits);
-    END IF;
-    RETURN verdicts || cardinality(replaced)::bigint;
+    ), decided AS (
+        -- A push that has left the claim since has no message, and gets no verdict.
+        SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
+        FROM asked a CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, most, clock, held_ids) AS p
+    )
+    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.verdict = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
+        ELSE coalesce(d.verdict, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
+    INTO paced FROM decided d;
+    RETURN carillon.apply_pace(app, claim, held, paced, clock);
 END
 $$;
 COMMENT ON FUNCTION carillon.pace_devices IS

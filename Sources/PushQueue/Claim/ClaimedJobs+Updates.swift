@@ -24,9 +24,9 @@ extension ClaimedJobs {
 
     /// Writes the time into the payloads of these pushes, and drops those that are not sent now. What is left of a job is a job
     /// of its message.
-    /// - Parameter answer: A `PushVerdict` for each.
-    mutating func keep(_ places: [Int32], _ answer: [Int64?]) {
-        var answers = zip(places, answer).makeIterator()
+    /// - Parameter verdicts: One for each.
+    mutating func keep(_ places: [Int32], _ verdicts: [PushVerdicts.Verdict]) {
+        var answers = zip(places, verdicts).makeIterator()
         var next = answers.next()
         let old = batch
         var kept = PushBatch()
@@ -43,7 +43,7 @@ extension ClaimedJobs {
                 var stamp: Int64?
                 if let answer = next, answer.0 == place {
                     next = answers.next()
-                    guard case .send(let time) = PushVerdict(answer.1) else { continue }
+                    guard case .send(let time) = answer.1 else { continue }
                     stamp = time
                 }
                 let number: Int
@@ -76,7 +76,7 @@ extension PushBatch {
     fileprivate mutating func addHeading(_ number: Int, of other: PushBatch, stamp: Int64?) -> Int {
         let heading = other.headings[number]
         return other.bytes.withSpan(heading.payload.range) { payload in
-            if let stamp, stamp != 0, SendingTime.isAsked(in: payload) {
+            if let stamp, SendingTime.isAsked(in: payload) {
                 let filled = SendingTime.filled(payload, with: stamp)
                 return filled.withSpan(filled.indices) { addHeading($0, like: heading, of: other) }
             }

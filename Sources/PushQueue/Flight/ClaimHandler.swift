@@ -118,8 +118,8 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         switch event {
         case .judged(let answer):
-            claim.jobs.keep(places, answer)
-            news.append(.superseded(pushes: question.superseded(in: answer, on: places.count), app: app))
+            claim.jobs.keep(places, answer.verdicts)
+            news.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)

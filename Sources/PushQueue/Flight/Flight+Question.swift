@@ -21,14 +21,5 @@ extension Flight {
             case .pace: jobs.paced
             }
         }
-
-        /// How many pushes the answer ends as superseded. That of `pace` counts waiting ones in one more element.
-        func superseded(in answer: [Int64?], on pushes: Int) -> Int {
-            let ended = answer.count { PushVerdict($0) == .superseded }
-            switch self {
-            case .order: return ended
-            case .pace: return ended + Int((answer.dropFirst(pushes).first ?? 0) ?? 0)
-            }
-        }
     }
 }

@@ -30,8 +30,8 @@ extension Flight {
     enum Event: Sendable {
         case claimed(ClaimRows)
         case claimFailed(wasTooLarge: Bool)
-        /// What the question's statement answers: a `PushVerdict` for each push, and perhaps a count.
-        case judged([Int64?])
+        /// What the question's statement answers.
+        case judged(PushVerdicts)
         /// Another worker has taken the claim over.
         case claimLost
         /// The wait until the turn begins, or nil if there is no turn soon.
@@ -50,7 +50,7 @@ extension Flight {
         case abandoned
 
         /// - Parameter answer: The answer to a question, or nil if the claim is lost.
-        init(_ answer: [Int64?]?) { self = answer.map { .judged($0) } ?? .claimLost }
+        init(_ answer: PushVerdicts?) { self = answer.map { .judged($0) } ?? .claimLost }
     }
 
     /// What is to be counted and logged.

@@ -24,8 +24,11 @@ enum FlightStatements {
         Parameters(lane.app, lane.number, message)
     }
 
-    /// The time of each push; null: it has ended as superseded. Null in place of the list: the claim was taken over.
-    static let orderUpdates = Statement("order_updates", "SELECT carillon.order_updates($1, $2, $3, $4, $5, $6)")
+    /// Answers with `PushVerdicts`.
+    static let orderUpdates = Statement(
+        "order_updates",
+        "SELECT v.verdicts, v.stamps, v.superseded FROM carillon.order_updates($1, $2, $3, $4, $5, $6) AS v"
+    )
 
     static func parameters(ordering updates: [Int32], of claim: ClaimedJobs, by worker: Int64) -> Parameters {
         Parameters(
@@ -38,9 +41,11 @@ enum FlightStatements {
         )
     }
 
-    /// For each push 0: it is sent; -1: it is sent later; null: it has ended as superseded. Then how many others have ended so.
-    /// Null in place of the list: the claim was taken over.
-    static let paceDevices = Statement("pace_devices", "SELECT carillon.pace_devices($1, $2, $3, $4, $5, $6, $7)")
+    /// Answers with `PushVerdicts`.
+    static let paceDevices = Statement(
+        "pace_devices",
+        "SELECT v.verdicts, v.stamps, v.superseded FROM carillon.pace_devices($1, $2, $3, $4, $5, $6, $7) AS v"
+    )
 
     /// - Parameter most: How many background pushes a device gets in an hour.
     static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, by worker: Int64, most: Int32) -> Parameters {

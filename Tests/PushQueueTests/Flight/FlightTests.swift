@@ -206,14 +206,18 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "pace 4 at 3")
         // One waits, one has ended, and so has one that waited before.
-        #expect(scene.tell(.judged([0, -1, 0, nil, 1])) == "take a turn for 2")
+        let now = PushVerdicts.Verdict.send(stamp: nil)
+        #expect(
+            scene.tell(.judged(PushVerdicts(verdicts: [now, .later, now, .superseded], superseded: 2)))
+                == "take a turn for 2"
+        )
         let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
         #expect(superseded == [2])
         #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
         #expect(scene.state.schedule.inFlight == 2)
         var all = try Scene(app: 2)
         _ = all.claimed(1, arePaced: true)
-        #expect(all.tell(.judged([-1, 0])) == "end")
+        #expect(all.tell(.judged(PushVerdicts(verdicts: [.later], superseded: 0))) == "end")
         #expect(all.state.schedule.isIdle && all.state.schedule.inFlight == 0)
         var lost = try Scene(app: 2)
         _ = lost.claimed(1, arePaced: true)
@@ -240,7 +244,10 @@ import Testing
         #expect(scene.claimed(3, areUpdates: true) == "order 3")
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "order 3")
-        #expect(scene.tell(.judged([nil, 77, nil])) == "deliver 1")
+        #expect(
+            scene.tell(.judged(PushVerdicts(verdicts: [.superseded, .send(stamp: 77), .superseded], superseded: 2)))
+                == "deliver 1"
+        )
         #expect(scene.state.schedule.inFlight == 1)
         #expect(scene.delivered([.accepted]) == "write [0] as settlement 0")
         #expect(scene.tell(.written(.written)) == "end")
@@ -249,10 +256,10 @@ import Testing
     }
 
     @Test func `a claim whose updates are all superseded, or that was taken over, ends`() throws {
-        for stamps in [[nil, nil] as [Int64?], nil] {
+        for answer in [PushVerdicts(verdicts: [.superseded, .superseded], superseded: 2), nil] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2, areUpdates: true)
-            #expect(scene.tell(Flight.Event(stamps)) == "end")
+            #expect(scene.tell(Flight.Event(answer)) == "end")
             #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
         }
     }
@@ -260,7 +267,10 @@ import Testing
     @Test func `updates wait for a turn once they are ordered, and go back if the worker ends before`() throws {
         var scene = try Scene(app: 2)
         _ = scene.claimed(3, areUpdates: true)
-        #expect(scene.tell(.judged([1, 2, nil])) == "take a turn for 2")
+        #expect(
+            scene.tell(.judged(PushVerdicts(verdicts: [.send(stamp: 1), .send(stamp: 2), .superseded], superseded: 1)))
+                == "take a turn for 2"
+        )
         var other = try Scene()
         _ = other.claimed(3, areUpdates: true)
         _ = other.state.drainRequested()

@@ -78,20 +78,22 @@ extension Difference {
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             let parameters = FlightStatements.parameters(ordering: updates, of: claim, by: worker)
             let real = try await ask(FlightStatements.orderUpdates, parameters) { rows in
-                try rows.isNull(0, 0) ? nil : try rows.int64s(0, 0)
+                try PushVerdicts(rows)
             }
             let model = self.model.order(updates, of: claim, as: worker)
             // Their clocks differ, and times that are ahead of them make updates wait.
             try await database.run("UPDATE carillon.activity_stamps SET stamp = 0")
             self.model.forgetStamps()
-            step = same("order \(claim.id) by \(worker)", real?.map { $0 != nil }, model?.map { $0 != nil })
+            step = same("order \(claim.id) by \(worker)", Self.ended(real), Self.ended(model))
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
-            held[place].claim.keep(updates, real)
+            held[place].claim.keep(updates, real.verdicts)
         }
         if held[place].claim.count == 0 { held.remove(at: place) }
         return step
     }
+
+    private static func ended(_ answer: PushVerdicts?) -> [Bool]? { answer?.verdicts.map { $0 == .superseded } }
 
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }

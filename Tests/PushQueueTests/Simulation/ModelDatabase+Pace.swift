@@ -4,8 +4,8 @@ import ApplePush
 
 /// So many background pushes an hour to a device.
 extension ModelDatabase {
-    /// What `pace_devices` answers. No list: the claim was taken over.
-    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, most: Int32) -> [Int64?]? {
+    /// What `pace_devices` answers.
+    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, most: Int32) -> PushVerdicts? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
         let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
@@ -26,7 +26,7 @@ private struct Pacing {
     let most: Int
     let now: Int64
     let pushes: [(job: Int64, token: String)]
-    private var answer: [Int64?]
+    private var answer: [PushVerdicts.Verdict]
     private var messages: [Int64?]
     private var leaving: [Int: Leaving] = [:]
     private var pulled: [(job: ModelJob, until: Int64, replaced: Set<String>)] = []
@@ -36,11 +36,11 @@ private struct Pacing {
         self.most = most
         self.now = now
         self.pushes = pushes
-        answer = Array(repeating: nil, count: pushes.count)
+        answer = Array(repeating: .superseded, count: pushes.count)
         messages = Array(repeating: nil, count: pushes.count)
     }
 
-    mutating func run(_ tables: inout ModelTables) -> [Int64?] {
+    mutating func run(_ tables: inout ModelTables) -> PushVerdicts {
         var found: [(place: Int, job: ModelJob, token: String)] = []
         for (place, (id, token)) in pushes.enumerated() {
             guard let job = claim.jobs.first(where: { $0.id == id }), job.tokens.contains(token) else { continue }
@@ -59,7 +59,8 @@ private struct Pacing {
             }
         }
         tables.withdraw(all, from: claim, pulled: pulled.map(\.job))
-        return answer + [Int64(pulled.reduce(0) { $0 + $1.replaced.count })]
+        let others = pulled.reduce(0) { $0 + $1.replaced.count }
+        return PushVerdicts(verdicts: answer, superseded: answer.count { $0 == .superseded } + others)
     }
 
     private mutating func pace(_ place: Int, _ job: ModelJob, _ token: String, _ tables: inout ModelTables) {
@@ -68,35 +69,35 @@ private struct Pacing {
         var known = before.filter { $0.at > now - Self.hour && $0.message != job.message }
         let taken = known.filter { !hasOwn || $0.at <= now }.map(\.at).sorted()
         messages[place] = job.message
-        answer[place] = 0
+        answer[place] = .send(stamp: nil)
         var slot = ModelSlot(at: now, message: job.message, isPersonal: job.isPersonal)
         defer {
-            if answer[place] != nil { known.append(slot) }
+            if answer[place] != .superseded { known.append(slot) }
             tables.slots[token] = known
-            if answer[place] != 0 {
+            if answer[place] != .send(stamp: nil) {
                 let minutes = (slot.at - now + Self.minute - 1) / Self.minute
-                let until = answer[place].map { _ in now + minutes * Self.minute }
+                let until = answer[place] == .later ? now + minutes * Self.minute : nil
                 leaving[place] = Leaving(job: job.id, token: token, until: until)
             }
         }
         guard taken.count >= most else { return }
-        answer[place] = -1
+        answer[place] = .later
         let free = taken[taken.count - most] + Self.hour
         slot.at = now + (free - now + Self.minute - 1) / Self.minute * Self.minute
         let waiting = known.filter { $0.isPersonal == job.isPersonal && $0.at > now }.max { $0.message < $1.message }
         guard let waiting else { return }
         let other = pushes.indices.first {
-            messages[$0] == waiting.message && pushes[$0].token == token && answer[$0] == -1
+            messages[$0] == waiting.message && pushes[$0].token == token && answer[$0] == .later
         }
         let source = other == nil ? find(waiting.message, token, pulls: waiting.message < job.message, &tables) : nil
         if waiting.message > job.message, other != nil || source != nil {
-            answer[place] = nil
+            answer[place] = .superseded
             return
         }
         slot.at = waiting.at
         known.removeAll { $0.message == waiting.message }
         if let other {
-            answer[other] = nil
+            answer[other] = .superseded
             leaving[other]?.until = nil
         } else if let source, pulled.indices.contains(source) {
             pulled[source].replaced.insert(token)

@@ -4,9 +4,8 @@ import ApplePush
 
 /// The order of updates of Live Activities.
 extension ModelDatabase {
-    /// The time of each push; nil: a newer update exists; negative: how many microseconds it waits. No list: the claim was taken
-    /// over.
-    mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> [Int64?]? {
+    /// What `order_updates` answers.
+    mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> PushVerdicts? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
         let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
@@ -23,7 +22,11 @@ extension ModelDatabase {
                 gone.map { Leaving(job: pushes[$0].0, token: pushes[$0].1, until: stamps[$0].map { now - $0 }) },
                 from: claim
             )
-            return stamps
+            let verdicts = stamps.map { stamp -> PushVerdicts.Verdict in
+                guard let stamp else { return .superseded }
+                return stamp < 0 ? .later : .send(stamp: stamp)
+            }
+            return PushVerdicts(verdicts: verdicts, superseded: verdicts.count { $0 == .superseded })
         }
     }
 }
@@ -43,7 +46,8 @@ struct Leaving {
 }
 
 extension ModelTables {
-    /// Decides which pushes are sent, and notes them.
+    /// Decides which pushes are sent, and notes them: the time of each; nil: a newer update exists; negative: how many
+    /// microseconds it waits.
     fileprivate mutating func order(
         _ held: [Int: (message: Int64, token: String)],
         count: Int,
