@@ -75,7 +75,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
--- record_cancelled() keeps the caller's search_path: see own_path().
+-- record_cancelled() keeps the search_path of its caller, and may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -271,7 +271,7 @@ $$;
 COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 
 -- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
--- which the comparison then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
+-- which the comparison then handles, so that a settlement never waits for a caller. It may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'

@@ -1,20 +1,5 @@
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- own_path() is for triggers that users have added to our tables: they may rely on the search_path of the session. Only functions
--- for workers call this, just before they write. Functions that run as their owner keep a pinned search_path: an app owns their
--- session, and could choose what unqualified names mean.
---
--- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
--- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
--- prefers pg_catalog. unnest() of several arrays is always the built-in one.
-CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-END
-$$;
-COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
-
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
@@ -28,7 +13,7 @@ COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from 
 
 -- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
 -- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- pins no search_path: see own_path().
+-- may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -80,8 +65,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 
--- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no
--- search_path.
+-- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
+-- run after own_path().
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -52,7 +52,7 @@ DECLARE
     refused carillon.job[];
 BEGIN
     BEGIN
-        -- Does what own_path() does, in half the time: this is the hot path.
+        -- own_path(), the second form.
         PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -111,7 +111,7 @@ COMMENT ON FUNCTION carillon.insert_jobs IS
     'or failed.';
 
 -- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
--- would slow each call: see own_path().
+-- would slow each call: its names have schemas, as after own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -177,7 +177,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- Does what own_path() does, in half the time: this is the hot path.
+    -- own_path(), the second form.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.

@@ -29,6 +29,7 @@ extension Routines {
             File("functions/message_status.sql", Files.message_status_sql),
             File("functions/open_breakers.sql", Files.open_breakers_sql),
             File("functions/order_updates.sql", Files.order_updates_sql),
+            File("functions/own_path.sql", Files.own_path_sql),
             File("functions/pace_devices.sql", Files.pace_devices_sql),
             File("functions/partitions.sql", Files.partitions_sql),
             File("functions/promote.sql", Files.promote_sql),

@@ -143,4 +143,42 @@ import Testing
             #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "true")
         }
     }
+
+    /// Names without a schema in what runs after own_path(): what follows the call, but for a handler that takes it back, and all
+    /// of the functions that are called there and pin no search_path.
+    private static let unqualified = #"""
+        WITH RECURSIVE code AS (
+            SELECT p.proname::text AS name, coalesce(
+                substring(regexp_replace(p.prosrc, '\n( *)(    PERFORM carillon\.own_path\(\);.*)\n\1EXCEPTION.*\n\1END', '\2')
+                    FROM 'own_path\(\);(.*)'),
+                substring(p.prosrc FROM 'set_config\(''search_path'', NULL, true\);(.*?)(?:pg_catalog\.set_config|$)')) AS body
+            FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+            UNION
+            SELECT p.proname::text, p.prosrc FROM code c
+            CROSS JOIN LATERAL regexp_matches(c.body, 'carillon\.(\w+)\(', 'g') AS m(names)
+            JOIN pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = m.names[1]
+                AND coalesce(p.proconfig::text, '') !~ 'search_path='
+        )
+        SELECT DISTINCT c.name, coalesce(m.names[1], m.names[2]) AS unqualified FROM code c
+        CROSS JOIN LATERAL regexp_matches(regexp_replace(c.body, '--[^\n]*', '', 'g'),
+            '(?<![.\w])([a-z_]+)\s*\(|\m(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)\M(?!\s*[.(])', 'g') AS m(names)
+        WHERE m.names[1] <> 'unnest' AND EXISTS (SELECT FROM pg_proc b WHERE b.proname = m.names[1])
+            OR EXISTS (SELECT FROM pg_class r WHERE r.relname = m.names[2] AND r.relnamespace = 'carillon'::regnamespace)
+        """#
+
+    @Test func `what runs after own_path names every function and relation with its schema`() async throws {
+        try await TestDatabase.with(.schema) { database in
+            #expect(try await database.rows(Self.unqualified) == [])
+            try await database.run(
+                """
+                CREATE FUNCTION carillon.wrong() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS
+                $$ BEGIN PERFORM now(); PERFORM carillon.own_path(); PERFORM carillon.part(lower('x')) FROM apps; END $$;
+                CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1) $$
+                """
+            )
+            #expect(
+                try await database.rows(Self.unqualified).sorted() == ["(part,upper)", "(wrong,apps)", "(wrong,lower)"]
+            )
+        }
+    }
 }
