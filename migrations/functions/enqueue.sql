@@ -1,6 +1,6 @@
 -- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
--- FUNCTION carillon.update_activity and FUNCTION carillon.publish from lists of their arguments. docs/sql.md has their signatures.
--- A new argument needs an entry in a list here and a field in the type that holds the arguments.
+-- FUNCTION carillon.update_activity and FUNCTION carillon.publish from a table of their variants. docs/sql.md, "Functions", has the
+-- signatures that result. A new argument needs an entry in a list here and a field in the type that holds the arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
@@ -12,25 +12,27 @@
 -- them.
 DO $make$
 DECLARE
-    -- An argument defaults to null unless the list gives another default.
+    -- Lists of optional arguments. The default is null unless another one is given.
     message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
-        'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
-        'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
+        'thread_id text, extra jsonb, payload anycompatible, push_type text, priority bigint, expires_at timestamptz, '
+        'collapse_id text, topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
         'on_unknown text = ''retry'', title text, subtitle text, body text, strict boolean = false, '
         'on_duplicate text = ''null'', aps jsonb, interruption_level text, relevance_score double precision, '
         'target_content_id text, filter_criteria text, stale_date timestamptz, badge_add bigint';
-    activity CONSTANT text := 'alert anycompatible, title text, body text, sound text, %sstale_date timestamptz, '
-        'relevance_score double precision, %sapns_timestamp timestamptz, %s, topic text, aps jsonb, extra jsonb';
-    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
-        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, %s, '
-        'on_duplicate text = ''null'', title text, body text, extra jsonb';
+    text_message CONSTANT text := replace(message, 'payload anycompatible', 'payload text');
     sending CONSTANT text := 'priority bigint, expires_at timestamptz, run_at timestamptz, lane bigint, reference text, '
         'dedupe_key text, dedupe_for interval, on_unknown text = ''retry''';
-    any_message CONSTANT text := format(message, 'anycompatible');
-    start CONSTANT text := format(activity, 'channel text, push_token boolean = true, everyone boolean = false, ', '', sending);
-    an_update CONSTANT text := format(activity, '', '', sending);
-    an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
-    any_publication CONSTANT text := format(publication, sending);
+    start CONSTANT text := 'alert anycompatible, title text, body text, sound text, channel text, push_token boolean = true, '
+        'everyone boolean = false, stale_date timestamptz, relevance_score double precision, apns_timestamp timestamptz, '
+        || sending || ', topic text, aps jsonb, extra jsonb';
+    an_update CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
+        'relevance_score double precision, apns_timestamp timestamptz, ' || sending || ', topic text, aps jsonb, extra jsonb';
+    an_end CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
+        'relevance_score double precision, dismissal_date timestamptz, apns_timestamp timestamptz, ' || sending
+        || ', topic text, aps jsonb, extra jsonb';
+    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
+        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, '
+        || sending || ', on_duplicate text = ''null'', title text, body text, extra jsonb';
     -- Fields of the type that are not just the argument of the same name.
     any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
         "payload_type": "pg_catalog.pg_typeof(payload)"}';
@@ -45,15 +47,17 @@ DECLARE
         || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
     one record;
     arguments text[];
+    names text[];
+    fields text;
 BEGIN
     FOR one IN
         SELECT f.*, c.type, c.call, c.comment FROM (VALUES
-            ('enqueue', 'app text, tokens text[]', 'alert text, ' || any_message, any_payload),
-            ('enqueue', 'app text, tokens text[], alert anyelement', any_message, json_alert),
-            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || format(message, 'text'),
+            ('enqueue', 'app text, tokens text[]', 'alert text, ' || message, any_payload),
+            ('enqueue', 'app text, tokens text[], alert anyelement', message, json_alert),
+            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || text_message,
                 any_payloads),
-            ('broadcast', 'app text', 'alert text, ' || any_message || ', kind text', any_payload),
-            ('broadcast', 'app text, alert anyelement', any_message || ', kind text', json_alert),
+            ('broadcast', 'app text', 'alert text, ' || message || ', kind text', any_payload),
+            ('broadcast', 'app text, alert anyelement', message || ', kind text', json_alert),
             ('start_activity', 'app text, tokens text[], attributes_type text, attributes text, content_state text', start,
                 text_start),
             ('start_activity', 'app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement',
@@ -63,26 +67,26 @@ BEGIN
                 json_state || '{"event": "''update''"}'),
             ('end_activity', 'app text, tokens text[]', 'content_state text, ' || an_end, text_state || '{"event": "''end''"}'),
             ('end_activity', 'app text, tokens text[], content_state anyelement', an_end, json_state || '{"event": "''end''"}'),
-            ('publish', 'app text, channel text', 'content_state text, ' || any_publication, text_state),
-            ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
+            ('publish', 'app text, channel text', 'content_state text, ' || publication, text_state),
+            ('publish', 'app text, channel text, content_state anyelement', publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
-            ('enqueue', 'message_arguments', 'submit(%s, false)',
+            ('enqueue', 'message_arguments', 'submit({row}, false)',
                 'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
+            ('broadcast', 'message_arguments', 'submit({row}, true, kind)',
                 'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
                 'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
-            ('start_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('start_activity', 'activity_arguments', 'submit_activity({row})',
                 'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '
                 'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
                 'dedupe_key is taken.'),
-            ('update_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('update_activity', 'activity_arguments', 'submit_activity({row})',
                 'Updates Live Activities. An older update of a token is never sent after a newer one. Pass an array even for a '
                 'single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('end_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('end_activity', 'activity_arguments', 'submit_activity({row})',
                 'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('publish', 'publication', 'submit_publication(%s)',
+            ('publish', 'publication', 'submit_publication({row})',
                 'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
                 'or null if the dedupe_key is taken.')
         ) AS c(name, type, call, comment) ON c.name = f.name
@@ -90,15 +94,16 @@ BEGIN
         arguments := string_to_array(one.required, ', ') || ARRAY(
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
-        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L', one.name,
-            array_to_string(arguments, ', '), 'SELECT carillon.' || format(one.call, (
-                SELECT format('ROW(%s)::carillon.%s', string_agg(coalesce(one.fields ->> t.attname, a.name, 'NULL'), ', '
-                    ORDER BY t.attnum), one.type)
-                FROM pg_attribute t LEFT JOIN (SELECT split_part(u, ' ', 1) FROM unnest(arguments) AS u) AS a(name)
-                    ON a.name = t.attname
-                WHERE t.attrelid = format('carillon.%I', one.type)::regclass)));
-        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L', one.name,
-            regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
+        names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null.
+        SELECT string_agg(coalesce(one.fields ->> t.attname, CASE WHEN t.attname = ANY (names) THEN t.attname END, 'NULL'), ', '
+            ORDER BY t.attnum) INTO fields
+        FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
+            one.name, array_to_string(arguments, ', '),
+            'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));
+        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L',
+            one.name, regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
     END LOOP;
 END
 $make$;
