@@ -1849,7 +1849,7 @@ LANGUAGE sql IMMUTABLE AS $$
         carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
--- record_cancelled() keeps the caller's search_path: see own_path().
+-- record_cancelled() keeps the search_path of its caller, and may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -2316,7 +2316,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 
 -- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
--- which the comparison then handles, so that a settlement never waits for a caller. It pins no search_path: see own_path().
+-- which the comparison then handles, so that a settlement never waits for a caller. It may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -2964,20 +2964,6 @@ $$;
 -- functions/end_messages.sql
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
 
--- own_path() is for triggers that users have added to our tables: they may rely on the search_path of the session. Only functions
--- for workers call this, just before they write. Functions that run as their owner keep a pinned search_path: an app owns their
--- session, and could choose what unqualified names mean.
---
--- The code after the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in schema public. So
--- relations and functions are schema-qualified, and operators have operands of exactly their declared types, for which PostgreSQL
--- prefers pg_catalog. unnest() of several arrays is always the built-in one.
-CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-END
-$$;
-
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
     attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
@@ -2990,7 +2976,7 @@ $$;
 
 -- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
 -- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- pins no search_path: see own_path().
+-- may run after own_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -3041,8 +3027,8 @@ BEGIN
 END
 $$;
 
--- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It pins no
--- search_path.
+-- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
+-- run after own_path().
 CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3080,8 +3066,8 @@ $$;
 
 -- functions/enqueue.sql
 -- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
--- FUNCTION carillon.update_activity and FUNCTION carillon.publish from lists of their arguments. docs/sql.md has their signatures.
--- A new argument needs an entry in a list here and a field in the type that holds the arguments.
+-- FUNCTION carillon.update_activity and FUNCTION carillon.publish from a table of their variants. docs/sql.md, "Functions", has the
+-- signatures that result. A new argument needs an entry in a list here and a field in the type that holds the arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
@@ -3093,25 +3079,27 @@ $$;
 -- them.
 DO $make$
 DECLARE
-    -- An argument defaults to null unless the list gives another default.
+    -- Lists of optional arguments. The default is null unless another one is given.
     message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
-        'thread_id text, extra jsonb, payload %s, push_type text, priority bigint, expires_at timestamptz, collapse_id text, '
-        'topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
+        'thread_id text, extra jsonb, payload anycompatible, push_type text, priority bigint, expires_at timestamptz, '
+        'collapse_id text, topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
         'on_unknown text = ''retry'', title text, subtitle text, body text, strict boolean = false, '
         'on_duplicate text = ''null'', aps jsonb, interruption_level text, relevance_score double precision, '
         'target_content_id text, filter_criteria text, stale_date timestamptz, badge_add bigint';
-    activity CONSTANT text := 'alert anycompatible, title text, body text, sound text, %sstale_date timestamptz, '
-        'relevance_score double precision, %sapns_timestamp timestamptz, %s, topic text, aps jsonb, extra jsonb';
-    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
-        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, %s, '
-        'on_duplicate text = ''null'', title text, body text, extra jsonb';
+    text_message CONSTANT text := replace(message, 'payload anycompatible', 'payload text');
     sending CONSTANT text := 'priority bigint, expires_at timestamptz, run_at timestamptz, lane bigint, reference text, '
         'dedupe_key text, dedupe_for interval, on_unknown text = ''retry''';
-    any_message CONSTANT text := format(message, 'anycompatible');
-    start CONSTANT text := format(activity, 'channel text, push_token boolean = true, everyone boolean = false, ', '', sending);
-    an_update CONSTANT text := format(activity, '', '', sending);
-    an_end CONSTANT text := format(activity, '', 'dismissal_date timestamptz, ', sending);
-    any_publication CONSTANT text := format(publication, sending);
+    start CONSTANT text := 'alert anycompatible, title text, body text, sound text, channel text, push_token boolean = true, '
+        'everyone boolean = false, stale_date timestamptz, relevance_score double precision, apns_timestamp timestamptz, '
+        || sending || ', topic text, aps jsonb, extra jsonb';
+    an_update CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
+        'relevance_score double precision, apns_timestamp timestamptz, ' || sending || ', topic text, aps jsonb, extra jsonb';
+    an_end CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
+        'relevance_score double precision, dismissal_date timestamptz, apns_timestamp timestamptz, ' || sending
+        || ', topic text, aps jsonb, extra jsonb';
+    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
+        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, '
+        || sending || ', on_duplicate text = ''null'', title text, body text, extra jsonb';
     -- Fields of the type that are not just the argument of the same name.
     any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
         "payload_type": "pg_catalog.pg_typeof(payload)"}';
@@ -3126,15 +3114,17 @@ DECLARE
         || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
     one record;
     arguments text[];
+    names text[];
+    fields text;
 BEGIN
     FOR one IN
         SELECT f.*, c.type, c.call, c.comment FROM (VALUES
-            ('enqueue', 'app text, tokens text[]', 'alert text, ' || any_message, any_payload),
-            ('enqueue', 'app text, tokens text[], alert anyelement', any_message, json_alert),
-            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || format(message, 'text'),
+            ('enqueue', 'app text, tokens text[]', 'alert text, ' || message, any_payload),
+            ('enqueue', 'app text, tokens text[], alert anyelement', message, json_alert),
+            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || text_message,
                 any_payloads),
-            ('broadcast', 'app text', 'alert text, ' || any_message || ', kind text', any_payload),
-            ('broadcast', 'app text, alert anyelement', any_message || ', kind text', json_alert),
+            ('broadcast', 'app text', 'alert text, ' || message || ', kind text', any_payload),
+            ('broadcast', 'app text, alert anyelement', message || ', kind text', json_alert),
             ('start_activity', 'app text, tokens text[], attributes_type text, attributes text, content_state text', start,
                 text_start),
             ('start_activity', 'app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement',
@@ -3144,26 +3134,26 @@ BEGIN
                 json_state || '{"event": "''update''"}'),
             ('end_activity', 'app text, tokens text[]', 'content_state text, ' || an_end, text_state || '{"event": "''end''"}'),
             ('end_activity', 'app text, tokens text[], content_state anyelement', an_end, json_state || '{"event": "''end''"}'),
-            ('publish', 'app text, channel text', 'content_state text, ' || any_publication, text_state),
-            ('publish', 'app text, channel text, content_state anyelement', any_publication, json_state)
+            ('publish', 'app text, channel text', 'content_state text, ' || publication, text_state),
+            ('publish', 'app text, channel text, content_state anyelement', publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
-            ('enqueue', 'message_arguments', 'submit(%s, false)',
+            ('enqueue', 'message_arguments', 'submit({row}, false)',
                 'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('broadcast', 'message_arguments', 'submit(%s, true, kind)',
+            ('broadcast', 'message_arguments', 'submit({row}, true, kind)',
                 'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
                 'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
-            ('start_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('start_activity', 'activity_arguments', 'submit_activity({row})',
                 'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '
                 'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
                 'dedupe_key is taken.'),
-            ('update_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('update_activity', 'activity_arguments', 'submit_activity({row})',
                 'Updates Live Activities. An older update of a token is never sent after a newer one. Pass an array even for a '
                 'single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('end_activity', 'activity_arguments', 'submit_activity(%s)',
+            ('end_activity', 'activity_arguments', 'submit_activity({row})',
                 'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('publish', 'publication', 'submit_publication(%s)',
+            ('publish', 'publication', 'submit_publication({row})',
                 'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
                 'or null if the dedupe_key is taken.')
         ) AS c(name, type, call, comment) ON c.name = f.name
@@ -3171,15 +3161,16 @@ BEGIN
         arguments := string_to_array(one.required, ', ') || ARRAY(
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
-        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L', one.name,
-            array_to_string(arguments, ', '), 'SELECT carillon.' || format(one.call, (
-                SELECT format('ROW(%s)::carillon.%s', string_agg(coalesce(one.fields ->> t.attname, a.name, 'NULL'), ', '
-                    ORDER BY t.attnum), one.type)
-                FROM pg_attribute t LEFT JOIN (SELECT split_part(u, ' ', 1) FROM unnest(arguments) AS u) AS a(name)
-                    ON a.name = t.attname
-                WHERE t.attrelid = format('carillon.%I', one.type)::regclass)));
-        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L', one.name,
-            regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
+        names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null.
+        SELECT string_agg(coalesce(one.fields ->> t.attname, CASE WHEN t.attname = ANY (names) THEN t.attname END, 'NULL'), ', '
+            ORDER BY t.attnum) INTO fields
+        FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
+            one.name, array_to_string(arguments, ', '),
+            'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));
+        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L',
+            one.name, regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
     END LOOP;
 END
 $make$;
@@ -4738,6 +4729,30 @@ END
 $$;
 
 
+-- functions/own_path.sql
+-- Which objects a name without a schema means.
+--
+-- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
+-- But users may add triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers rely on
+-- the search_path of their session. So a function that only workers call restores that path just before it writes to one of these
+-- tables, in one of three forms:
+--
+-- 1. It calls own_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned path.
+-- 2. settle() and insert_jobs(), where each call counts, have the statement of own_path() in their bodies: that takes half the
+--    time. insert_jobs() then sets the pinned path again, because it goes on with names that have no schema.
+-- 3. A function that these call pins nothing. Its comment says that it may run after own_path().
+--
+-- On the path of the session, names are not safe: on PostgreSQL 14, an app may create functions in schema public. So there,
+-- relations and functions are written with their schema, and operators get operands of exactly their declared types, for which
+-- PostgreSQL prefers its own. unnest() of several arrays is always the built-in one.
+CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
+
 -- functions/pace_devices.sql
 -- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
@@ -5105,8 +5120,8 @@ END
 $$;
 
 -- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
--- transaction is open. It returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it
--- holds the position where the next call may start.
+-- transaction is open. It returns rows of two kinds: one `lane` for each with new jobs, their number and the lowest id, and at the
+-- end one `position`, where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
@@ -5114,7 +5129,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
-RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
+RETURNS TABLE (kind text, app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
     most_locks CONSTANT integer := 8;
@@ -5145,6 +5160,7 @@ BEGIN
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that remain come after the last one taken.
+    kind := 'position';
     next_at := now();
     next_id := 9223372036854775807;
     IF due IS NULL THEN
@@ -5172,23 +5188,20 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                    RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint
+                        FROM carillon.promote_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;
                 END;
             END LOOP;
     END;
-    app_id := NULL;
-    lane := NULL;
-    lowest := NULL;
-    jobs := NULL;
     RETURN NEXT;
 END
 $$;
@@ -6342,7 +6355,7 @@ DECLARE
     refused carillon.job[];
 BEGIN
     BEGIN
-        -- Does what own_path() does, in half the time: this is the hot path.
+        -- own_path(), the second form.
         PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -6398,7 +6411,7 @@ END
 $$;
 
 -- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
--- would slow each call: see own_path().
+-- would slow each call: its names have schemas, as after own_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -6726,7 +6739,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- Does what own_path() does, in half the time: this is the hot path.
+    -- own_path(), the second form.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.
@@ -8087,7 +8100,6 @@ COMMENT ON FUNCTION carillon.ended_unsent IS
 COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
 COMMENT ON FUNCTION carillon.draft IS
     'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
-COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
 COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from named arguments: how pushes of one message ended.';
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
@@ -8173,6 +8185,7 @@ COMMENT ON FUNCTION carillon.open_breakers IS
     'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
+COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
 COMMENT ON FUNCTION carillon.lock_waiting IS 'Internal: locks the rows of scheduled in which background pushes wait.';
 COMMENT ON FUNCTION carillon.pace_push IS
     'Internal: decides whether a background push is sent, waits for its slot or is superseded, and notes its slot.';
@@ -8652,6 +8665,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/message_status.sql', '0.1.0'),
     ('functions/open_breakers.sql', '0.1.0'),
     ('functions/order_updates.sql', '0.1.0'),
+    ('functions/own_path.sql', '0.1.0'),
     ('functions/pace_devices.sql', '0.1.0'),
     ('functions/partitions.sql', '0.1.0'),
     ('functions/promote.sql', '0.1.0'),
@@ -8694,14 +8708,14 @@ UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810
 UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'cd9744f7f377407087e74ca341779253c7fabecf522dc044f42321c3a1c4a335' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'cc7217be9036fcfddf8eb69038bfeb0a7ee6b2f8f8fb6dbcc1e9f110bf477cea' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '57d4b5d650cafc3f305ee729cc6220d9b885e4fa604d460b40bfa954dad78f5c' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'a86b8f9eb62a2b84c0740f1772a4ecd0445d8efeab0721e38211da49894c6351' WHERE file = 'functions/channels.sql';
 UPDATE carillon.schema_routines SET checksum = '88553bc284e22e4a359a68441da647795399b50866b03ee056d766e9542e4b31' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = '2f8c5aeb135c18e3f21b2a0313b138b69a8318b74f054b38500f1c173c0bfb97' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '746d3e59aa0e719ee1c6f10fcb8f90351b68ef9a439b2b7e883bba7fd17ec6ce' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = 'f5ff265c8c5ededb60d80b8fe7ff653456318479fc61801d7ed6d8a156f1a6e6' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
@@ -8713,9 +8727,10 @@ UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08
 UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = 'b753d5464a00a401e0688052e6b37b847d19ceb14633e0544dbdc200ae9afa77' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '7a1ae559110db0e488ec765c11537864d79116913db7c68502d0c5c13f2c34b4' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '52855347b88aed20bda361421260ea77cb8f0cf11466d838af3a5d96788d0e6d' WHERE file = 'functions/own_path.sql';
+UPDATE carillon.schema_routines SET checksum = 'c1868286592fe4fd914789943a8bd7e23d16bdd702229ba06fe0fe28cb2ebdf7' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f2696373eb497754660124a636e59b305d4cba' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb1be70e24c86cdf6b8040e54a2e8f70f816a95b5cc6200d08a27ace632da7d3' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '06872f35856bed1c5330f0968c2525c55bb57e22d723300c16757a095a32da5f' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '5e64c13554ce64a868ac9be9048b94bd2b83207fad7d7626ce6c8ec8fb83ce7f' WHERE file = 'functions/reap.sql';
@@ -8724,9 +8739,9 @@ UPDATE carillon.schema_routines SET checksum = '076187b560b7deaeb6f8356194183158
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = 'c1ede308ee277a0287ce6234c4710fa0c2706199d349e9c8f719f0103b60b46c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'adfb953274996be777235fc868a8446df75f1a5169a7196bb094ca2e4cc3559c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'fffcab4e44672e641be433f545ab5fdffe50c7bc77695ab93173b6186d665615' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = 'bf70031d5fdd8ac3477875062ad6935381d4588ce1fa2db1d33101009ba47ea9' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '5d495b01db3ec00dfcd0e2a6dd0efa0e2c5e8011dedc6137f473897f671e6e49' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '2c9002999c0b5926bca1ad737caf7aa121330fdf20f730fb65e0382737a6639c' WHERE file = 'functions/submit_activity.sql';
@@ -8736,7 +8751,7 @@ UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '7eed80fa448fe9d244e94ee6bf958412c47094ed2c5ef24f21209321c89ba596' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '9c1ff238d89b508d532b552907bf8cfbdd7e34c23dd1ed9be2680edecd3caf2c' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -49,8 +49,8 @@ COMMENT ON FUNCTION carillon.promote_due IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
 -- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
--- transaction is open. It returns a row for each lane with new jobs: how many, and the lowest id. The last row has no lane; it
--- holds the position where the next call may start.
+-- transaction is open. It returns rows of two kinds: one `lane` for each with new jobs, their number and the lowest id, and at the
+-- end one `position`, where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION carillon.promote_due IS
 CREATE OR REPLACE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
-RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
+RETURNS TABLE (kind text, app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
     most_locks CONSTANT integer := 8;
@@ -89,6 +89,7 @@ BEGIN
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that remain come after the last one taken.
+    kind := 'position';
     next_at := now();
     next_id := 9223372036854775807;
     IF due IS NULL THEN
@@ -116,23 +117,20 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, next_at, next_id FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                    RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint
+                        FROM carillon.promote_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;
                 END;
             END LOOP;
     END;
-    app_id := NULL;
-    lane := NULL;
-    lowest := NULL;
-    jobs := NULL;
     RETURN NEXT;
 END
 $$;

@@ -9,12 +9,11 @@ struct PromotionRows: Sendable {
         let rows: Int
     }
 
-    /// Moves due jobs from `scheduled` to the queue. The last row has no lane; it says where the next call may begin, and how
-    /// many microseconds the server took.
+    /// Moves due jobs from `scheduled` to the queue. Of each row, `cost` is how many microseconds the server took.
     static let statement = Statement(
         "promote",
         """
-        SELECT p.app_id, p.lane, p.lowest, p.jobs, p.next_at, p.next_id,
+        SELECT p.kind, p.app_id, p.lane, p.lowest, p.jobs, p.next_at, p.next_id,
             (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS cost
         FROM carillon.promote($1, $2, $3) AS p
         """
@@ -35,10 +34,10 @@ struct PromotionRows: Sendable {
 }
 
 extension PromotionRows {
-    /// A row for each lane, and a last one without a lane.
+    /// A row for each lane, and one for the position.
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
-            if try rows.isNull(row, "app_id") {
+            if try rows.string(row, "kind") == "position" {
                 next = DueFloor.Position(time: try rows.timestamp(row, "next_at"), id: try rows.int64(row, "next_id"))
                 cost = .microseconds(try rows.int64(row, "cost"))
             } else {

@@ -29,8 +29,8 @@ import Testing
                 """
             )
             #expect(
-                try await database.rows("SELECT app_id, lane, lowest, jobs FROM carillon.promote(10)") == [
-                    "(1,1,100,3)", "(,,,)",
+                try await database.rows("SELECT kind, app_id, lane, lowest, jobs FROM carillon.promote(10)") == [
+                    "(lane,1,1,100,3)", "(position,,,,)",
                 ]
             )
             #expect(
