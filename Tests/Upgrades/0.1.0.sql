@@ -378,6 +378,20 @@ COMMENT ON COLUMN carillon.app_roles.role IS 'the isolated role';
 -- A refused argument. The function that the user called raises it.
 CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
 
+CREATE TABLE carillon.api_tokens (
+    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    name       text,
+    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not stored
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, name),
+    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
+COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
+COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
+COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');
 
 COMMIT;
@@ -1134,6 +1148,20 @@ COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS
     'the first row of feedback that has not been applied to it; null if there is none';
 
+-- Where the next batch of a feedback pass begins: after the last watched table that caught up, while any have missed feedback; then
+-- after the last report of the last app.
+CREATE TYPE carillon.reap_position AS (watched_table bigint, app integer, report bigint);
+
+-- What one batch of it did.
+CREATE TYPE carillon.reap_batch AS (
+    state   text,  -- more, over or busy
+    next    carillon.reap_position,
+    of_app  text,
+    handled bigint,  -- rows of feedback
+    deleted bigint,  -- tokens of all tables
+    faults  text[]  -- why watched tables could not be reaped, each with its table
+);
+
 -- The only rights of carillon_reaper are those granted by the owners of watched tables. Triggers, policies and rules of the table
 -- run with these rights and the owner's search_path, so the statement qualifies every name. SET ROLE is refused inside this
 -- function. It checks its own owner, because a restore can change it.
@@ -1232,6 +1260,50 @@ CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
+);
+
+-- Which message message_status() describes. last_job and what follows come from split_messages: null if it was not split.
+CREATE TYPE carillon.chosen_message AS (
+    app_id integer, id bigint, app text, last_job bigint, tokens bigint, reference text, created_at timestamptz
+);
+
+-- What happened to one token of it.
+CREATE TYPE carillon.token_outcome AS (
+    token text, state text, status smallint, reason text, next_attempt_at timestamptz, apns_unique_id uuid
+);
+
+-- Its pushes that have ended.
+CREATE TYPE carillon.ended_counts AS (
+    sent           bigint,
+    failed         bigint,
+    expired        bigint,
+    cancelled      bigint,
+    remaining      bigint,  -- what jobs with a row of unfinished have yet to count
+    attempts       integer,
+    last_status    smallint,
+    last_reason    text,
+    reference      text,
+    created_at     timestamptz,
+    finished_at    timestamptz,
+    ids            bigint[],  -- of its jobs
+    failed_ids     bigint[],  -- of those with failures
+    has_unique_ids boolean
+);
+
+-- Its pushes that have not ended.
+CREATE TYPE carillon.open_counts AS (
+    state       text,  -- null: all have ended
+    tokens      bigint,  -- of the whole message
+    waiting     bigint,
+    counted     bigint,  -- tokens of jobs that were found and have a row of unfinished
+    attempts    integer,
+    run_at      timestamptz,
+    last_status smallint,
+    last_reason text,
+    reference   text,
+    created_at  timestamptz,
+    ids         bigint[],  -- of its jobs
+    outcomes    carillon.token_outcome[]  -- of the first 1,000 tokens
 );
 
 CREATE TYPE carillon.message_state AS (
@@ -1385,22 +1457,6 @@ CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
 
--- MARK: API tokens
-
-CREATE TABLE carillon.api_tokens (
-    app_id     integer CONSTRAINT api_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
-    name       text,
-    digest     bytea NOT NULL CONSTRAINT api_tokens_digest_is_unique UNIQUE,  -- SHA-256; the token itself is not stored
-    created_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (app_id, name),
-    CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
-);
-COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
-COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
-COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';
-COMMENT ON COLUMN carillon.api_tokens.created_at IS 'when it was created';
-
 INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'isolation');
 
 COMMIT;
@@ -1425,12 +1481,10 @@ DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-    refusal carillon.refusal;
 BEGIN
     IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
-        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
-            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
     PERFORM carillon.act_as(actor);
@@ -1518,12 +1572,10 @@ CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.app
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target carillon.apps;
-    refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        refusal := carillon.unknown_app(app_to_change.app);
-        PERFORM carillon.refuse(refusal);
+        PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
     END IF;
     RETURN target;
 END
@@ -3262,7 +3314,7 @@ END
 $$;
 
 -- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
-CREATE OR REPLACE FUNCTION carillon.settle_refused(
+CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
@@ -3287,7 +3339,7 @@ BEGIN
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
-            settle_refused.worker)
+            settle_unrecorded.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
 $$;
@@ -3382,8 +3434,8 @@ $$;
 
 -- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
 -- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
--- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled
--- and leaves that check to promote().
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
+-- promote() then looks for cancels that were still running.
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
 -- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
@@ -3680,7 +3732,7 @@ CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS voi
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    isolated CONSTANT integer := carillon.app_id(app);
     refusal carillon.refusal;
     known pg_roles;
     wider text;
@@ -3690,9 +3742,7 @@ BEGIN
         SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(app);
-    ELSIF known.oid IS NULL THEN
+    IF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
             format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
     ELSIF known.rolsuper OR known.rolbypassrls THEN
@@ -3703,10 +3753,7 @@ BEGIN
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(refusal);
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
@@ -3727,27 +3774,17 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
-    refusal carillon.refusal;
 BEGIN
-    IF isolated IS NULL THEN
-        refusal := carillon.unknown_app(unisolate_app.app);
-    ELSE
-        -- A dropped role leaves its oid behind.
-        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
-            AND (r.role::oid = known
-                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
-        IF NOT FOUND THEN
-            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-                coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
-        END IF;
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    -- A dropped role leaves its oid behind.
+    DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+        AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+    IF NOT FOUND THEN
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
     END IF;
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
@@ -4264,9 +4301,11 @@ RETURNS TABLE (
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
         m.reference, m.created_at
-    FROM carillon.messages m WHERE m.app_id = open_jobs.app AND m.lane IN (0, 1, 2)
-        AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
-        AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)
+    FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
+        SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
+            AND s.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+            AND (open_jobs.last_job IS NULL OR s.broadcast_id = open_jobs.message)
+        OFFSET 0) m  -- OFFSET: each lane is an index scan of its own, never a join with all rows of the app
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
         m.created_at
@@ -4294,18 +4333,17 @@ $$;
 
 -- ended_counts() adds up the jobs of a message in results and unfinished, and failures that are the only record of a job: see
 -- end_unrecorded().
-CREATE OR REPLACE FUNCTION carillon.ended_counts(message record) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.ended_counts(message carillon.chosen_message) RETURNS carillon.ended_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    ended record;
+    ended carillon.ended_counts;
 BEGIN
-    SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed, coalesce(sum(t.expired), 0) AS expired,
-        coalesce(sum(t.cancelled), 0) AS cancelled, coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-        min(t.reference) AS reference, min(t.created_at) AS created_at, max(t.finished_at) AS finished_at,
-        array_agg(t.message_id) AS ids, array_agg(t.message_id) FILTER (WHERE t.failed > 0) AS failed_ids,
-        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_status,
-        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS last_reason,
-        coalesce(bool_or(t.has_unique_ids), false) AS has_unique_ids
+    SELECT coalesce(sum(t.sent), 0), coalesce(sum(t.failed), 0), coalesce(sum(t.expired), 0), coalesce(sum(t.cancelled), 0),
+        coalesce(sum(t.remaining), 0), max(t.attempts),
+        (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1],
+        min(t.reference), min(t.created_at), max(t.finished_at),
+        array_agg(t.message_id), array_agg(t.message_id) FILTER (WHERE t.failed > 0), coalesce(bool_or(t.has_unique_ids), false)
     INTO ended
     FROM (
         SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
@@ -4339,23 +4377,34 @@ $$;
 
 -- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
 -- than remain.
-CREATE OR REPLACE FUNCTION carillon.open_counts(message record, ended record, depth integer) RETURNS record
+CREATE OR REPLACE FUNCTION carillon.open_counts(message carillon.chosen_message, ended carillon.ended_counts, depth integer)
+RETURNS carillon.open_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     few_jobs CONSTANT integer := 100;
     is_split CONSTANT boolean := message.last_job IS NOT NULL;
     read_queue boolean := false;
-    counts record;
+    open carillon.open_counts;
 BEGIN
     LOOP
+        WITH job AS MATERIALIZED (
+            SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
+                WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+            FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o
+        )
         -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
-        SELECT read_queue, q.*, w.waiting, coalesce(message.tokens, ended.sent + ended.failed + ended.expired
-                + ended.cancelled + ended.remaining + q.uncounted) AS tokens,
-            CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
+        SELECT CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
                 WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
                 WHEN 'ready' = ANY (q.states) THEN 'ready'
-                WHEN w.waiting > 0 THEN 'scheduled' END AS state
-        INTO counts
+                WHEN w.waiting > 0 THEN 'scheduled' END,
+            coalesce(message.tokens, ended.sent + ended.failed + ended.expired + ended.cancelled + ended.remaining + q.uncounted),
+            w.waiting, q.counted, q.attempts, q.run_at, q.last_status, q.last_reason, q.reference, q.created_at, q.ids,
+            ARRAY(
+                SELECT ROW(carillon.token_text(u.token),
+                    CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
+                    j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT 1000)
+        INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
                 coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
@@ -4366,16 +4415,13 @@ BEGIN
                 min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
                 (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
-            FROM (
-                SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
-                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-                FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o) j
+            FROM job j
         ) q CROSS JOIN LATERAL (
             SELECT CASE WHEN q.are_many
                 THEN greatest(message.tokens - ended.sent - ended.failed - ended.expired - ended.cancelled, 0)
                 ELSE ended.remaining + q.uncounted END AS waiting) w;
-        IF read_queue OR counts.counted >= ended.remaining THEN
-            RETURN counts;
+        IF read_queue OR open.counted >= ended.remaining THEN
+            RETURN open;
         END IF;
         read_queue := true;
     END LOOP;
@@ -4384,7 +4430,9 @@ $$;
 
 -- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
 -- cancelled after an attempt.
-CREATE OR REPLACE FUNCTION carillon.last_outcome(message record, ended record, open record, OUT status smallint, OUT reason text)
+CREATE OR REPLACE FUNCTION carillon.last_outcome(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, OUT status smallint, OUT reason text
+)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     status := open.last_status;
@@ -4402,7 +4450,9 @@ END
 $$;
 
 -- may_have_arrived() looks at `depth` failures, or at all if it is null.
-CREATE OR REPLACE FUNCTION carillon.may_have_arrived(message record, ended record, open record, depth integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.may_have_arrived(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
+) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ended.sent < open.tokens AND (
@@ -4417,7 +4467,9 @@ END
 $$;
 
 -- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
-CREATE OR REPLACE FUNCTION carillon.token_outcomes(message record, ended record, open record, depth integer) RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.token_outcomes(
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
+) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(
@@ -4427,10 +4479,7 @@ BEGIN
             NULL::timestamptz AS next_attempt_at, f.apns_unique_id
         FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids)
         UNION ALL
-        SELECT carillon.token_text(u.token), CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
-            o.last_status, o.last_reason, o.run_at, NULL
-        FROM carillon.open_jobs(message.app_id, message.id, message.last_job, open.read_queue, depth) o
-        CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+        SELECT o.* FROM unnest(open.outcomes) o
         UNION ALL
         SELECT carillon.token_text(s.token), 'sent', 200, NULL, NULL, s.id::uuid
         FROM (
@@ -4445,7 +4494,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
-    message record, ended record, open record, last record, may_have_arrived boolean, outcomes jsonb
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -4464,8 +4513,7 @@ BEGIN
         WHEN ended.cancelled > 0 THEN 'cancelled' ELSE 'empty' END);
     made.attempts := greatest(ended.attempts, open.attempts);
     made.next_attempt_at := open.run_at;
-    made.last_status := last.status;
-    made.last_reason := last.reason;
+    SELECT l.status, l.reason INTO made.last_status, made.last_reason FROM carillon.last_outcome(message, ended, open) l;
     made.tokens := open.tokens;
     made.sent := ended.sent;
     made.failed := ended.failed;
@@ -4473,8 +4521,8 @@ BEGIN
     made.cancelled := ended.cancelled;
     made.waiting := open.waiting;
     made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
-    made.may_have_arrived := may_have_arrived;
-    made.outcomes := outcomes;
+    made.may_have_arrived := carillon.may_have_arrived(message, ended, open, depth);
+    made.outcomes := carillon.token_outcomes(message, ended, open);
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
@@ -4502,10 +4550,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
-    message record;
-    ended record;
-    open record;
-    last record;
+    message carillon.chosen_message;
+    ended carillon.ended_counts;
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
@@ -4520,7 +4566,7 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     FOR message IN
-        SELECT f.app_id, f.message_id AS id, a.name AS app, b.last_id AS last_job, b.tokens, b.reference, b.created_at
+        SELECT f.app_id, f.message_id, a.name, b.last_id, b.tokens, b.reference, b.created_at
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
         LEFT JOIN LATERAL (
@@ -4529,10 +4575,7 @@ BEGIN
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);
-        open := carillon.open_counts(message, ended, depth);
-        last := carillon.last_outcome(message, ended, open);
-        RETURN NEXT carillon.message_state(message, ended, open, last, carillon.may_have_arrived(message, ended, open, depth),
-            carillon.token_outcomes(message, ended, open, depth));
+        RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, depth), depth);
     END LOOP;
 END
 $$;
@@ -5464,131 +5507,134 @@ BEGIN
 END
 $$;
 
--- reap_batch() takes null as `after` first, then `next` from the previous batch. The state is 'more', 'over', or 'busy' if another
--- session runs a batch, perhaps in a long transaction.
-CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, after bigint[] DEFAULT NULL, most integer DEFAULT 1000,
-    OUT state text, OUT next bigint[], OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
-#variable_conflict use_column
+-- reap_missed() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
+CREATE OR REPLACE FUNCTION carillon.reap_missed(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
-    refusal carillon.refusal;
-    -- First the feedback that watched tables have missed, then new feedback, app by app.
-    at_table bigint := coalesce(after[1], 0);
-    at_app bigint := coalesce(after[2], -2147483648);
-    at_id bigint := coalesce(after[3], 0);
-    last_id CONSTANT bigint := 9223372036854775807;
     watched carillon.watched_tables;
     made record;
+    batch carillon.reap_batch;
+BEGIN
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > after AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+    UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+    WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+    batch.state := 'more';
+    -- A table without progress waits for the next pass.
+    batch.next := ROW(CASE WHEN made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN watched.id ELSE after END,
+        NULL, NULL);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+    batch.handled := 0;
+    batch.deleted := made.deleted;
+    batch.faults := CASE WHEN made.fault IS NULL THEN '{}' ELSE ARRAY[watched.relation || ': ' || made.fault] END;
+    RETURN batch;
+END
+$$;
+
+-- reap_new() handles feedback app by app. What awaits counts stays for a later pass.
+CREATE OR REPLACE FUNCTION carillon.reap_new(only_app integer, after carillon.reap_position, most integer)
+RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    at_app CONSTANT integer := coalesce(after.app, -2147483648);
+    at_report CONSTANT bigint := coalesce(after.report, 0);
     target integer;
+    last_id bigint;
     ids bigint[];
     dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
     waiting bigint[] := '{}';
+    made record;
+    batch carillon.reap_batch;
 BEGIN
-    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reap_batch.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+    batch.state := 'more';
+    batch.handled := 0;
+    batch.deleted := 0;
+    batch.faults := '{}';
+    SELECT min(report.app_id), array_agg(report.id), max(report.id),
+        array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
+        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
+    INTO target, ids, last_id, dead_ids, gone, gone_at
+    FROM (
+        SELECT f.app_id, f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
+        WHERE f.app_id = coalesce(only_app, (
+                SELECT n.app_id FROM carillon.feedback n
+                WHERE n.handled_at IS NULL AND (n.app_id, n.id) > (at_app, at_report) AND NOT carillon.awaits_counts(n)
+                ORDER BY n.app_id, n.id LIMIT 1))
+            AND f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_report) AND NOT carillon.awaits_counts(f)
+        ORDER BY f.id LIMIT most) report;
+    IF ids IS NULL THEN
+        batch.state := 'over';
+        RETURN batch;
     END IF;
-    handled := 0;
-    deleted := 0;
-    faults := '{}';
+    batch.next := ROW(NULL, target, last_id);
+    batch.of_app := (SELECT a.name FROM carillon.apps a WHERE a.id = target);
+    IF gone IS NOT NULL THEN
+        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
+        batch.deleted := made.deleted;
+        waiting := made.waiting;
+        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
+        batch.deleted := batch.deleted + made.deleted;
+        batch.faults := made.faults;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
+    GET DIAGNOSTICS batch.handled = ROW_COUNT;
+    RETURN batch;
+END
+$$;
+
+-- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
+-- perhaps in a long transaction.
+CREATE OR REPLACE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, most integer DEFAULT 1000
+) RETURNS carillon.reap_batch
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
+    batch carillon.reap_batch;
+BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
-        state := 'busy';
-        next := after;
-        RETURN;
+        batch.state := 'busy';
+        batch.next := after;
+        batch.handled := 0;
+        batch.deleted := 0;
+        batch.faults := '{}';
+        RETURN batch;
     END IF;
-    state := 'more';
     IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
         WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
     END IF;
-
-    SELECT w.* INTO watched FROM carillon.watched_tables w
-    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
-    ORDER BY w.id LIMIT 1;
-    IF FOUND THEN
-        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
-        deleted := made.deleted;
-        IF made.fault IS NOT NULL THEN
-            faults := ARRAY[watched.relation || ': ' || made.fault];
-        END IF;
-        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
-        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- A table without progress waits for the next pass.
-        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
-            at_table := watched.id;
-        END IF;
-        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
-        next := ARRAY[at_table, at_app, at_id];
-        RETURN;
+    -- Tables that fail once new feedback is being handled wait for the next pass.
+    IF after IS NULL OR after.watched_table IS NOT NULL THEN
+        batch := carillon.reap_missed(only_app, coalesce(after.watched_table, 0), most);
     END IF;
-    -- Tables that fail after this point wait for the next pass.
-    at_table := last_id;
-
-    IF only_app IS NOT NULL THEN
-        target := only_app;
-    ELSE
-        SELECT f.app_id INTO target FROM carillon.feedback f
-        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    IF batch.state IS NULL THEN
+        batch := carillon.reap_new(only_app, after, most);
     END IF;
-    SELECT array_agg(report.id), max(report.id), array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
-        array_agg(report.died_at) FILTER (WHERE report.died_at IS NOT NULL)
-    INTO ids, at_id, dead_ids, gone, gone_at
-    FROM (
-        SELECT f.id, f.token, carillon.died_at(f) FROM carillon.feedback f
-        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
-            AND NOT carillon.awaits_counts(f)
-        ORDER BY f.id LIMIT most) report;
-    IF ids IS NULL THEN
-        -- Some feedback may have to wait.
-        IF target IS NULL OR only_app IS NOT NULL THEN
-            state := 'over';
-        END IF;
-        next := ARRAY[at_table, target, last_id];
-        RETURN;
-    END IF;
-    next := ARRAY[at_table, target, at_id];
-    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
-
-    IF gone IS NOT NULL THEN
-        SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
-        deleted := made.deleted;
-        waiting := made.waiting;
-        SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
-        deleted := deleted + made.deleted;
-        faults := made.faults;
-    END IF;
-    UPDATE carillon.feedback f SET handled_at = now()
-    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
-    GET DIAGNOSTICS handled = ROW_COUNT;
+    RETURN batch;
 END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
-    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
-        refusal := carillon.unknown_app(reap.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, after) b;
-        total := total + step.deleted;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
+        batch := carillon.reap_batch(reap.app, batch.next);
+        total := total + batch.deleted;
+        EXIT WHEN batch.state = 'over';
     END LOOP;
     RETURN total;
 END
@@ -5597,21 +5643,13 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    refusal carillon.refusal;
-    step record;
-    after bigint[];
+    batch carillon.reap_batch;
 BEGIN
-    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     LOOP
-        SELECT b.* INTO step FROM carillon.reap_batch(app, after) b;
+        batch := carillon.reap_batch(app, batch.next);
         COMMIT;
-        EXIT WHEN step.state = 'over';
-        after := step.next;
-        IF step.state = 'busy' THEN
+        EXIT WHEN batch.state = 'over';
+        IF batch.state = 'busy' THEN
             PERFORM pg_catalog.pg_sleep(0.1);
         END IF;
     END LOOP;
@@ -5624,16 +5662,10 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
-    refusal carillon.refusal;
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
     watched carillon.watched_tables;
 BEGIN
-    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
-        refusal := carillon.unknown_app(reapable.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP
@@ -5894,8 +5926,8 @@ $$;
 -- functions/refusal.sql
 -- Errors for arguments.
 --
--- enqueue() and other functions that applications call from SQL raise their refusals themselves: refuse() would add a second line
--- to the context of the error.
+-- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
+-- context. All other functions call refuse() or app_id(), which add a second line.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -5944,12 +5976,9 @@ CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-    refusal carillon.refusal;
 BEGIN
     IF id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+        PERFORM carillon.refuse(carillon.unknown_app(app));
     END IF;
     RETURN id;
 END
@@ -6344,9 +6373,8 @@ BEGIN
 END
 $$;
 
--- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. Ids
--- that are not returned are in use, or were a moment ago. With `is_new` the ids were unused, so rows that are missing were
--- suppressed by a trigger.
+-- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
+-- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6569,9 +6597,8 @@ $$;
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
--- why_unsettled() returns 'before' if the worker still has its row of workers, or the claim its row of inflight. Nobody can have
--- taken the claim over then: an earlier call, whose answer was lost, has settled it. 'lost' means that another worker has taken
--- over.
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
+-- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -6629,11 +6656,12 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
     -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
     -- id.
-    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null means at once
-    again_status smallint[], again_reason text[],  -- why the job goes back; null means unchanged
-    again_place integer[], again_token text[],  -- the tokens, each with the position of its job in again, from 1
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
+    going_back_after integer[],  -- milliseconds; null means at once
+    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
+    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
     -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.
     identified bigint[], identified_token text[], identified_unique_id uuid[]
@@ -6649,14 +6677,14 @@ DECLARE
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
     has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_again CONSTANT boolean := cardinality(again) > 0;
-    has_kept CONSTANT boolean := cardinality(kept) > 0;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    has_staying CONSTANT boolean := cardinality(staying) > 0;
     -- Pushes to dead tokens are not requeued, so their content need not be kept.
     dead_status CONSTANT smallint := 410;
     has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_again;
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
     held carillon.job[];
     checked record;
     at_once carillon.job[];
@@ -6666,17 +6694,17 @@ DECLARE
     requeueable carillon.job[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_kept THEN
+    IF has_staying THEN
         SELECT f.jobs INTO held FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
-            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
@@ -6693,12 +6721,13 @@ BEGIN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (again)
+            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
         ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
-            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+            requeues => cardinality(going_back_after) < cardinality(going_back)
+                OR array_position(going_back_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
     IF has_expired THEN
@@ -6716,9 +6745,9 @@ BEGIN
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
             ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
             SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
@@ -6727,7 +6756,8 @@ BEGIN
                 attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
                 last_status => a.status, last_reason => a.reason) AS made
-            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                    going_back_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
@@ -6793,7 +6823,7 @@ BEGIN
     IF has_bad_channels THEN
         PERFORM carillon.channels_refused(app, failed_token, failed_reason);
     END IF;
-    IF has_again THEN
+    IF has_going_back THEN
         PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
         PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
@@ -7820,13 +7850,8 @@ CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(relation, token_column, updated_column, app_column));
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
         WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
@@ -7838,18 +7863,13 @@ CREATE OR REPLACE FUNCTION carillon.watch_tokens(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
-    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
-        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
-            watch_tokens.app_column) END;
+    watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
     others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
     before jsonb;
     after jsonb;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
+    PERFORM carillon.refuse(carillon.unfit_to_watch(
+        watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column, watch_tokens.app_column));
 
     SELECT to_jsonb(w) - others INTO before FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = watch_tokens.relation FOR UPDATE;
@@ -7889,14 +7909,8 @@ CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
-    refusal carillon.refusal;
+    watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
-    IF watching_app IS NULL THEN
-        refusal := carillon.unknown_app(unwatch_tokens.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
     IF FOUND THEN
@@ -8107,7 +8121,7 @@ COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error
 COMMENT ON FUNCTION carillon.end_unrecorded IS
     'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
     'written.';
-COMMENT ON FUNCTION carillon.settle_refused IS 'Internal: settles the one job of a claim that settle() cannot record.';
+COMMENT ON FUNCTION carillon.settle_unrecorded IS 'Internal: settles the one job of a claim that settle() cannot record.';
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
 COMMENT ON FUNCTION carillon.discard IS
     'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';
@@ -8220,6 +8234,8 @@ COMMENT ON FUNCTION carillon.dead_tokens IS
 COMMENT ON FUNCTION carillon.reap_tokens IS
     'Internal: deletes an app''s rows of tokens that were registered before they died; returns the reports to handle later.';
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
+COMMENT ON FUNCTION carillon.reap_missed IS 'Internal: applies some feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.reap_new IS 'Internal: handles some feedback that no pass has handled yet.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
@@ -8564,7 +8580,7 @@ BEGIN
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -8573,17 +8589,17 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting apply_pace
                 job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
-                unique_ids_of settle_refused end_unrecorded is_transient fail_jobs discard shortened split_job split
+                unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
                 check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens reap_batch
-                reap_tokens reap_tables reap reap_all reapable
+                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens
+                reap_tokens reap_tables reap_missed reap_new reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8697,15 +8713,15 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = '6e13e91cdfbe80cb8eb1d97177d1b09d5dc63a8b52622b32857d6007d9a62df8' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '8422a94a9bb379d6387bd6f3edf9cf5d6274906c3336ebaba81035fc787722ce' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = 'a1171a48f75af8557377fd6110dad4fc545df06c0a38ed553c1451e460bc642c' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = 'a0770caa22cfa0feb74f2e4f1b5e33852f8237d62328e0c29355518a6652c2a9' WHERE version = '7';
-UPDATE carillon.schema_migrations SET checksum = '4cdcaccaf953d42a4bef0b9dd089d7375287a8384fa5e0d6004750d6684c2887' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'b88dda4a7a1bad7c780b810a316d5810bce46748e27f7b79e8367c7b8d7d6f92' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'ac317b0a67ddf82aac7e11202e2ab73cd663d5983ec26b1f333d5cedf9bab715' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
+UPDATE carillon.schema_routines SET checksum = 'be36c7649a577bd27add888c50e47ef801290eb8f8d8141029c19a20fda3456a' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = '57d4b5d650cafc3f305ee729cc6220d9b885e4fa604d460b40bfa954dad78f5c' WHERE file = 'functions/cancel.sql';
@@ -8716,15 +8732,15 @@ UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc1
 UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = 'f5ff265c8c5ededb60d80b8fe7ff653456318479fc61801d7ed6d8a156f1a6e6' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '85fabdb53acf95fcfd2ab445de9d0f5d62e465ebc1aa2c06a7a5a2042ac2e13f' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '0ad1484699d4544cc9d2110a652b8e51f7a5d254fa1f01cf9703c0bedfe23d7b' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = 'dec03345d655b8d9c0de8ee743c8127cf8cb5290805d323bb7d6020ef3cda10e' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'f69e57f12207daf2d536a0e08f51ae42244fcfa55897a641af2668d64e665e0a' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '742d0886d5b5efe0a6e1891e797d3b061bd90271e56ce53aaf2658d8c7c917fe' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = 'df9fbe6eaf14f4e6bb0aedcd276d6150e51a2e4b0ee0407897e3a5e26f016c96' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = 'b753d5464a00a401e0688052e6b37b847d19ceb14633e0544dbdc200ae9afa77' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '52855347b88aed20bda361421260ea77cb8f0cf11466d838af3a5d96788d0e6d' WHERE file = 'functions/own_path.sql';
@@ -8733,15 +8749,15 @@ UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f26963
 UPDATE carillon.schema_routines SET checksum = '06872f35856bed1c5330f0968c2525c55bb57e22d723300c16757a095a32da5f' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '5e64c13554ce64a868ac9be9048b94bd2b83207fad7d7626ce6c8ec8fb83ce7f' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '6d2cb09d121cba64023d87f913cd39d20e3962e8e8703e88f0332dcc6499ebe2' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '076187b560b7deaeb6f83561941831585c7de7188f27e7bf54b1b01b7967ada5' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '83c763ec6214d09e9633206b77a32cd951c1c15de83b4f19ad0cb725edaa945f' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = 'adfb953274996be777235fc868a8446df75f1a5169a7196bb094ca2e4cc3559c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '4523da5fff7068526409682efa239297e8a1b1b6c3a6a8d12c29e131460d108c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'fffcab4e44672e641be433f545ab5fdffe50c7bc77695ab93173b6186d665615' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '5d495b01db3ec00dfcd0e2a6dd0efa0e2c5e8011dedc6137f473897f671e6e49' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '7af42ddc7a7b06738dfa8dfe96251bac2df37bca1197c2bc64a4b2544d483152' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '2c9002999c0b5926bca1ad737caf7aa121330fdf20f730fb65e0382737a6639c' WHERE file = 'functions/submit_activity.sql';
@@ -8749,9 +8765,9 @@ UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e96846564
 UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'e164f9555cb24bca1e347d0f0b660fcf19a6a1322962ab5639a068fa1d4c0d75' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '42e0026460297f210c7a153c30628677643ee4cd353da206e20a695cc2a84e69' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '9c1ff238d89b508d532b552907bf8cfbdd7e34c23dd1ed9be2680edecd3caf2c' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '9fc1c42f97e9084e4ba14e580d91694bac09e0c5910918383891c1dbf25b8c77' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -10,9 +10,11 @@ RETURNS TABLE (
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
         m.reference, m.created_at
-    FROM carillon.messages m WHERE m.app_id = open_jobs.app AND m.lane IN (0, 1, 2)
-        AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
-        AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)
+    FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
+        SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
+            AND s.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+            AND (open_jobs.last_job IS NULL OR s.broadcast_id = open_jobs.message)
+        OFFSET 0) m  -- OFFSET: each lane is an index scan of its own, never a join with all rows of the app
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
         m.created_at

@@ -22,12 +22,13 @@ import Testing
                 "SELECT event, message_id FROM carillon.search_token('aa')": "(ready,\(id))",
                 "SELECT app, id FROM carillon.search_reference('r')": "(demo,\(id))",
                 "SELECT payload FROM carillon.message_contents(\(id), 'demo')": #"("{""aps"":{}}")"#,
+                "SELECT state, tokens FROM carillon.message_status(\(id))": "(ready,1)",
                 "SELECT app_id, lane FROM carillon.find_job(\(id))": "(1,\(lane))",
                 "SELECT * FROM carillon.find_messages(\(id), NULL)": "(1,\(id))",
                 "SELECT * FROM carillon.find_messages(NULL, 'r')": "(1,\(id))",
             ]
             for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
-            let found = try await database.connection.query(WorkerStatements.look, .look(above: [])) { rows in
+            let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: [])) { rows in
                 try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                     Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
                 }
