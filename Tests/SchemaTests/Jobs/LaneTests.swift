@@ -28,7 +28,8 @@ import Testing
                 "SELECT * FROM carillon.find_messages(NULL, 'r')": "(1,\(id))",
             ]
             for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
-            let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: [])) { rows in
+            let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: []))
+            { rows in
                 try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                     Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
                 }
