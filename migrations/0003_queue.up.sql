@@ -20,7 +20,7 @@ CREATE TABLE carillon.messages (
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
     lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
-    origin       bigint,  -- for a retry or a part: the id of the job that it comes from; otherwise null
+    origin       bigint,  -- for a retry or a job split off: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
     last_status  smallint,  -- for a retry: the outcome of the previous attempt; null if there was no answer

@@ -92,8 +92,9 @@ BEGIN
                 app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting apply_pace
-                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
-                unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split
+                job ready_job scheduled_job changed narrowed payloads_of keep_failed ending end_messages settle
+                why_unsettled last_attempts unique_ids_of settle_unrecorded end_unrecorded is_transient
+                fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death

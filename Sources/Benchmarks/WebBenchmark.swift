@@ -101,7 +101,7 @@ struct WebBenchmark {
         try await installation.connection.script("CHECKPOINT")
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for address in pages {
-                let page = try await LivePage(address, port: port, on: installation.loop)
+                let page = try await PageFollower(address, port: port, on: installation.loop)
                 group.addTask { try await page.stay() }
             }
             let before = await installation.delivered()

@@ -6,10 +6,10 @@ package import CarillonIO
 /// no other statement. The actor runs on an event loop, and nothing here blocks.
 package actor PostgresConnection {
     private let loop: EventLoop
-    private var wire: Wire?
+    private var wire: LibpqSession?
     private var watch: WatchToken?
     private var wantsToWrite = false
-    private var pipeline = Pipeline<Request>(limit: 64)
+    private var pipeline = Pipeline<PostgresRequest>(limit: 64)
     /// Some poolers (PgBouncer 1.18) release a server process once it has answered, even if it has received part of the next
     /// statement. The rest then goes to another process.
     private static let limitWhenPooled = 1
@@ -43,7 +43,7 @@ package actor PostgresConnection {
     ) async throws(PostgresError) -> PostgresConnection {
         let string = try ConnectionString(source.current())
         let timeout = string.timeout ?? timeout
-        let connector = Connector(string, application: application, to: kind, timeout: timeout)
+        let connector = PostgresConnector(string, application: application, to: kind, timeout: timeout)
         let connection = PostgresConnection(try await connector.connect(on: loop), kind, settings, on: loop)
         try await connection.begin()
         do throws(PostgresError) {
@@ -55,7 +55,7 @@ package actor PostgresConnection {
         return connection
     }
 
-    private init(_ wire: Wire, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
+    private init(_ wire: LibpqSession, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
         self.loop = loop
         self.kind = kind
         self.settings = settings.known(to: wire.serverVersion)
@@ -139,12 +139,14 @@ package actor PostgresConnection {
     /// Ends the session. Statements still in flight end with an unknown outcome.
     package func close() { end(PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
-    private func ask(_ kind: Pipeline<Request>.Kind, _ work: Request.Work) async throws(PostgresError) -> ServerResult {
-        let answer: Request.Reply = await withCheckedContinuation { continuation in
+    private func ask(_ kind: Pipeline<PostgresRequest>.Kind, _ work: PostgresRequest.Work) async throws(PostgresError)
+        -> ServerResult
+    {
+        let answer: PostgresRequest.Reply = await withCheckedContinuation { continuation in
             // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
             // meantime.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
-            pipeline.enqueue(kind, Request(work, continuation))
+            pipeline.enqueue(kind, PostgresRequest(work, continuation))
             send()
         }
         return try answer.get()
@@ -173,7 +175,7 @@ package actor PostgresConnection {
         var parameters = Parameters()
         parameters.append(backendProcessID)
         let greeting = SessionSettings.greeting(settings)
-        let work = Request.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
+        let work = PostgresRequest.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
         let result = try await ask(.statement, work)
         do {
             isPooled = try Rows(result).int32(0, 0) != backendProcessID
@@ -198,7 +200,7 @@ package actor PostgresConnection {
     }
 
     /// Returns false if the connection is lost.
-    private func send(_ work: Request.Work, on wire: Wire) -> Bool {
+    private func send(_ work: PostgresRequest.Work, on wire: LibpqSession) -> Bool {
         switch work {
         case .script(let sql), .copy(let sql, _):
             guard wire.exitPipeline(), wire.send(sql) else { return false }
@@ -217,7 +219,7 @@ package actor PostgresConnection {
     }
 
     /// A statement that is too large for the protocol fails without affecting others.
-    private func sync(_ wire: Wire, hasTaken: Bool) -> Bool {
+    private func sync(_ wire: LibpqSession, hasTaken: Bool) -> Bool {
         if !hasTaken {
             guard wire.isAlive else { return false }
             pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
@@ -228,7 +230,7 @@ package actor PostgresConnection {
     private func sendPrepared(
         _ statement: Statement,
         _ parameters: Parameters,
-        on wire: Wire
+        on wire: LibpqSession
     ) throws(PostgresError) -> Bool {
         let (name, isNew) = try prepared.use(statement, types: parameters.types)
         pipeline.last?.nameOnServer = name
@@ -239,7 +241,7 @@ package actor PostgresConnection {
     }
 
     /// Without a synchronization point between them, the settings and the statement are one transaction.
-    private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
+    private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: LibpqSession) -> Bool {
         if !settings.isEmpty {
             let openings = settings.openings
             pipeline.last?.preludes = openings.count
@@ -386,7 +388,7 @@ package actor PostgresConnection {
         for request in unsent { request.reply.resume(returning: .failure(Self.neverSent(request.work, reason))) }
     }
 
-    private static func neverSent(_ work: Request.Work, _ reason: PostgresError) -> PostgresError {
+    private static func neverSent(_ work: PostgresRequest.Work, _ reason: PostgresError) -> PostgresError {
         var loss = PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
         loss.isOwnFault = reason.isOwnFault
         return loss

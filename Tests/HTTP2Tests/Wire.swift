@@ -8,7 +8,7 @@ final class TestClient {
     let session: ClientSession
     var fields: FieldsID
     var submissions: [UInt32: Submission] = [:]
-    var answers: [UInt32: Response] = [:]
+    var answers: [UInt32: HTTP2Response] = [:]
     var bodies: [UInt32: String] = [:]
     var ids: [UInt32: String] = [:]
     var endings: [UInt32: Ending] = [:]
@@ -136,7 +136,7 @@ final class TestServer {
         }
     }
 
-    private func handle(_ request: Request) {
+    private func handle(_ request: HTTP2Request) {
         let received = session.withRequest(request) { bytes, fields in
             Received(
                 stream: request.stream,

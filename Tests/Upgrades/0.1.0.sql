@@ -421,7 +421,7 @@ CREATE TABLE carillon.messages (
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
     lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
-    origin       bigint,  -- for a retry or a part: the id of the job that it comes from; otherwise null
+    origin       bigint,  -- for a retry or a job split off: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
     last_status  smallint,  -- for a retry: the outcome of the previous attempt; null if there was no answer
@@ -2426,7 +2426,7 @@ LANGUAGE sql IMMUTABLE AS $$
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
+CREATE OR REPLACE FUNCTION carillon.field_names() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
@@ -2623,7 +2623,7 @@ DECLARE
     wrong record;
 BEGIN
     IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
-        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.field_names() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN
         refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
@@ -2950,7 +2950,7 @@ BEGIN
                 m.aps ->> 'sound') = 0;
         END IF;
     ELSIF carillon.has_fields(m) THEN
-        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.field_names() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
@@ -3507,17 +3507,18 @@ $$;
 -- functions/find_messages.sql
 -- Finds messages and jobs through indexes, without reading the whole queue.
 
--- filled_lanes() is a loose index scan of the primary key. Its ROWS is low, so that the planner looks the results up one by one in
--- large tables instead of scanning a whole index.
+-- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
+-- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables
+-- instead of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
         (SELECT m.app_id, m.lane FROM carillon.messages m
-        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
+        WHERE m.app_id <= coalesce(of_app, 2147483647) ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1)
         UNION ALL
         SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
-            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
-            ORDER BY m.app_id, m.lane LIMIT 1) next
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) < (filled.app_id, filled.lane)
+            ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1) next
         WHERE filled.app_id = of_app OR of_app IS NULL)
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
@@ -3560,8 +3561,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
--- A retry or a part has the id of its message in origin; a job of a split message also has its broadcast. The function has no SET
--- clause, so that the planner inlines it and knows the number of ids.
+-- A retry or a job split off has the id of its message in origin; a job of a split message also has its broadcast. The function
+-- has no SET clause, so that the planner inlines it and knows the number of ids.
 CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$
@@ -3814,7 +3815,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.job_of(waiting carillon.scheduled) RETURNS carillon.job
+CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload,
+        payloads => ready.payloads, push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
+        collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
+        attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
+        created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
         payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
@@ -4643,7 +4653,7 @@ $$;
 
 -- functions/order_updates.sql
 -- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
--- its job, or the job's origin if the job is a part or a retry.
+-- its job, or the job's origin if it has one.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -4776,9 +4786,9 @@ $$;
 -- Which objects a name without a schema means.
 --
 -- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
--- But users may add triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers rely on
--- the search_path of their session. So a function that only workers call restores that path just before it writes to one of these
--- tables, in one of three forms:
+-- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
+-- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
+-- one of these tables, in one of three forms:
 --
 -- 1. It calls own_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned path.
 -- 2. settle() and insert_jobs(), where each call counts, have the statement of own_path() in their bodies: that takes half the
@@ -4894,7 +4904,7 @@ BEGIN
         FROM unnest(waiting) AS w, unnest(w.tokens) AS u(token)
     ) AS l;
     IF leaving.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.job_of(w) FROM unnest(waiting) AS w),
+        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
             leaving.jobs, leaving.tokens, leaving.waits);
     END IF;
     answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);
@@ -5141,7 +5151,7 @@ BEGIN
     FOR ready IN
         WITH taken AS (
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            RETURNING s.app_id, s.lane, s.id, carillon.job_of(s) AS job,
+            RETURNING s.app_id, s.lane, s.id, carillon.scheduled_job(s) AS job,
                 CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(t.job ORDER BY t.id) AS jobs,
@@ -5927,7 +5937,8 @@ $$;
 -- Errors for arguments.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
--- context. All other functions call refuse() or app_id(), which add a second line.
+-- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,
+-- is the exception.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -5986,6 +5997,8 @@ $$;
 
 
 -- functions/release.sql
+-- Puts claims back into the queue of which nothing was sent. An id alone does not name a claim, because a crash of PostgreSQL may
+-- undo a claim and give its id to another: the caller chooses the ids by the times of the claims, in the same statement.
 CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6660,7 +6673,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back_after integer[],  -- milliseconds; null means at once
     going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
     going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
-    -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
+    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
+    -- unfinished.
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.
@@ -6850,7 +6864,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
     bodies json[];  -- a payload for each token, where the job has that
-    -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
+    -- If the number of payloads differs from that of tokens, no job gets any: each is then refused, as the whole would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
@@ -6925,11 +6939,7 @@ BEGIN
         RETURN 0;
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
-        push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
-        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, lost_claims => m.lost_claims,
-        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
-        last_reason => m.last_reason)).* INTO whole;
+    RETURNING (carillon.ready_job(m)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(checked.cancelled) > 0 THEN
@@ -6938,7 +6948,7 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each part would hold a copy and then fail. A claim keeps no more of a payload either.
+        -- Each job would hold a copy and then fail. A claim keeps no more of a payload either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
@@ -6987,25 +6997,25 @@ BEGIN
 END
 $$;
 
--- open_audience() reads one snapshot, in cuts of `size` tokens along an index, so that each cut costs the same however many tokens
+-- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index holds it. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
 CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    cuts refcursor;
+    slices refcursor;
 BEGIN
-    OPEN cuts FOR WITH RECURSIVE cut AS (
+    OPEN slices FOR WITH RECURSIVE slice AS (
         SELECT NULL::text[] AS tokens, '' AS last
         UNION ALL
-        SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
+        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
             SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > cut.last AND k.kind = wanted
+                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
                     AND (k.expires_at IS NULL OR k.expires_at > now())
                 ORDER BY k.token LIMIT size) t) next
         WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
-    RETURN cuts;
+    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
+    RETURN slices;
 END
 $$;
 
@@ -7025,7 +7035,7 @@ DECLARE
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
     clean text[];
-    cuts refcursor;
+    slices refcursor;
     payloads json[];
     job_tokens text[];
     job_payloads json[];
@@ -7042,8 +7052,8 @@ BEGIN
         refusal := carillon.check_kind(kind);
         IF refusal.message IS NULL THEN
             wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-            cuts := carillon.open_audience(made.app_id, wanted, size);
-            FETCH cuts INTO job_tokens, job_payloads;
+            slices := carillon.open_audience(made.app_id, wanted, size);
+            FETCH slices INTO job_tokens, job_payloads;
         END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
@@ -7106,13 +7116,13 @@ BEGIN
         RETURN first;
     END IF;
     IF NOT everyone THEN
-        OPEN cuts FOR SELECT array_agg(t.token ORDER BY t.place),
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
             CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
         FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH cuts INTO job_tokens, job_payloads;
+        FETCH slices INTO job_tokens, job_payloads;
     END IF;
-    -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
+    -- Otherwise store() would copy them for each job: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
@@ -7124,9 +7134,9 @@ BEGIN
         PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(job_tokens);
-        FETCH cuts INTO job_tokens, job_payloads;
+        FETCH slices INTO job_tokens, job_payloads;
     END LOOP;
-    CLOSE cuts;
+    CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
     VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
     RETURN first;
@@ -7307,8 +7317,9 @@ BEGIN
         END IF;
         SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
         PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.filled_lanes(app_id) l
-            JOIN carillon.messages q ON q.app_id = l.app_id AND q.lane = l.lane AND q.id BETWEEN id AND coalesce(last, id)
+            -- submit() has checked the lane.
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
             UNION ALL
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
             WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
@@ -7921,7 +7932,7 @@ $$;
 
 
 -- functions/withdraw.sql
--- What withdraw() leaves of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's
+-- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished. The caller has locked the claim's
 -- row and read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
@@ -8080,7 +8091,7 @@ COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
 COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
-COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
     'null if all are valid.';
@@ -8148,7 +8159,8 @@ COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
-COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
+COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of messages.';
+COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
 COMMENT ON FUNCTION carillon.changed IS
     'Internal: returns a job with new values in the named fields; null keeps the present value.';
 COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
@@ -8592,8 +8604,9 @@ BEGIN
                 app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting apply_pace
-                job job_of changed narrowed payloads_of keep_failed ending end_messages settle why_unsettled last_attempts
-                unique_ids_of settle_unrecorded end_unrecorded is_transient fail_jobs discard shortened split_job split
+                job ready_job scheduled_job changed narrowed payloads_of keep_failed ending end_messages settle
+                why_unsettled last_attempts unique_ids_of settle_unrecorded end_unrecorded is_transient
+                fail_jobs discard shortened split_job split
                 find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
                 take_over gone_workers recover quarantine_from quarantine_size count_death
@@ -8714,7 +8727,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '8422a94a9bb379d6387bd6f3edf9cf5d6274906c3336ebaba81035fc787722ce' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'c7f7efc3b9bb771c0ccc1e9e34b7d08e188264707db289726deda51a6ca07f19' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
@@ -8726,48 +8739,48 @@ UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = '57d4b5d650cafc3f305ee729cc6220d9b885e4fa604d460b40bfa954dad78f5c' WHERE file = 'functions/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86b8f9eb62a2b84c0740f1772a4ecd0445d8efeab0721e38211da49894c6351' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '88553bc284e22e4a359a68441da647795399b50866b03ee056d766e9542e4b31' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '75c7d4235b5f5f0ca6dfc95d19b70bf94102685ce931b5ee00958d3ca741b151' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '52f40b3378fdc392ac80121b23baf48497cbd0d2f993f667006af5901f1bdd1a' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '2ab126501fbeb75f3da802cda12033b6a7069979cbc099e049ee768a25aa8d80' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = 'f5ff265c8c5ededb60d80b8fe7ff653456318479fc61801d7ed6d8a156f1a6e6' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = 'dec03345d655b8d9c0de8ee743c8127cf8cb5290805d323bb7d6020ef3cda10e' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = '221a3ef7ab467159dfba0d32c20970fe5e62d41386a036e511d6e72a3e23f9a4' WHERE file = 'functions/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '315e8b0d9180d3e038593a83bd487b2c7f117fb9d7fedcbe1c0dfdb541d07e7f' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = '4b2e53deacebc0944bebcf9bec889b1c63264e20cc094fa01731087509b53f4c' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = 'f4a489edcb923b243eb84fc7c239999556631afce26e948cbb1ee07f23a85c22' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = 'df9fbe6eaf14f4e6bb0aedcd276d6150e51a2e4b0ee0407897e3a5e26f016c96' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = 'b753d5464a00a401e0688052e6b37b847d19ceb14633e0544dbdc200ae9afa77' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '52855347b88aed20bda361421260ea77cb8f0cf11466d838af3a5d96788d0e6d' WHERE file = 'functions/own_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'c1868286592fe4fd914789943a8bd7e23d16bdd702229ba06fe0fe28cb2ebdf7' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '3e948cf709e89bf5e4b1bf47767907ba02bbbe822d1483cfb65af108922e3b0d' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = 'e0b8d187b455bc2fed786fa398863c16245d334cb131ddfe4e68b989b93d4848' WHERE file = 'functions/own_path.sql';
+UPDATE carillon.schema_routines SET checksum = 'f195d12a351eb1f72a1a49315a0d07699e1bf92ac86da72fda8e226c3a21472f' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f2696373eb497754660124a636e59b305d4cba' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '06872f35856bed1c5330f0968c2525c55bb57e22d723300c16757a095a32da5f' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '5875ac68f42688713693ff0af545e81e0c7174c970bc5aee8329278099792d5b' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '6d2cb09d121cba64023d87f913cd39d20e3962e8e8703e88f0332dcc6499ebe2' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '83c763ec6214d09e9633206b77a32cd951c1c15de83b4f19ad0cb725edaa945f' WHERE file = 'functions/refusal.sql';
-UPDATE carillon.schema_routines SET checksum = 'b8529f6b4504544713b2bd5affa6afaf5bc6305b79453f428a82c2059e6f5e75' WHERE file = 'functions/release.sql';
+UPDATE carillon.schema_routines SET checksum = 'af4f7805232077af47252fe917edb3fbb8fcaca72479c708883a65364abdc236' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = 'e567285544796e5f91245ae85fced55a3be0ef749f4573a359d62d490d5cc224' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = '4523da5fff7068526409682efa239297e8a1b1b6c3a6a8d12c29e131460d108c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'fffcab4e44672e641be433f545ab5fdffe50c7bc77695ab93173b6186d665615' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '7af42ddc7a7b06738dfa8dfe96251bac2df37bca1197c2bc64a4b2544d483152' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'a4e3d2070bd8ee9b4f5ca5b02e5a0268f035731ccf6ddc5b14fb5fd45194150d' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = '8ba9fe665465da6ce5a1adf102e049531c8d02040fc614a136d4072df5f7a38e' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '2c9002999c0b5926bca1ad737caf7aa121330fdf20f730fb65e0382737a6639c' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '32339ffa7a378a0c1e689424cbd4b063c173b780cbee027f5bd3f5a52b9a8b76' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '403565f523c741f99f9249308d7a3b9df46f07672543470c626a31b1bd16b5a6' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'f5f7df6a782300dd6fabeec88e7d43aaef97cd619b873bba82f29b9c5e496cdf' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = 'cb3f9114bac376fd6a222c23ac49e672e94cec7af81de17cf8587029f93a6642' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '42e0026460297f210c7a153c30628677643ee4cd353da206e20a695cc2a84e69' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '9b99e5b14299c71d70d1b1656272be2f4d55c283aa29f0f83c1c86e1aa6e9f0c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '9fc1c42f97e9084e4ba14e580d91694bac09e0c5910918383891c1dbf25b8c77' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '9bb98fd3007936330a2211a172ddb44197895b06f167f1c30709f169cd33ed91' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = 'fdebdae8bc2066a53c43926a7d09dcf517b97bde8c73d08b148d714b3d0891ae' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

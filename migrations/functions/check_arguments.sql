@@ -10,12 +10,12 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
 
-CREATE OR REPLACE FUNCTION carillon.names_of_parts() RETURNS text
+CREATE OR REPLACE FUNCTION carillon.field_names() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
 $$;
-COMMENT ON FUNCTION carillon.names_of_parts IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
@@ -217,7 +217,7 @@ DECLARE
     wrong record;
 BEGIN
     IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
-        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.names_of_parts() || ' is given', 'a value',
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.field_names() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN
         refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');

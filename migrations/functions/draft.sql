@@ -76,7 +76,7 @@ BEGIN
                 m.aps ->> 'sound') = 0;
         END IF;
     ELSIF carillon.has_fields(m) THEN
-        made.refusal := carillon.refusal('payload', 'null if ' || carillon.names_of_parts() || ' is given', 'a value',
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.field_names() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE

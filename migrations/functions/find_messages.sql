@@ -1,16 +1,17 @@
 -- Finds messages and jobs through indexes, without reading the whole queue.
 
--- filled_lanes() is a loose index scan of the primary key. Its ROWS is low, so that the planner looks the results up one by one in
--- large tables instead of scanning a whole index.
+-- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
+-- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables
+-- instead of scanning a whole index.
 CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
         (SELECT m.app_id, m.lane FROM carillon.messages m
-        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
+        WHERE m.app_id <= coalesce(of_app, 2147483647) ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1)
         UNION ALL
         SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
-            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
-            ORDER BY m.app_id, m.lane LIMIT 1) next
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) < (filled.app_id, filled.lane)
+            ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1) next
         WHERE filled.app_id = of_app OR of_app IS NULL)
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
@@ -59,8 +60,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.find_job IS 'Internal: finds a job by its id, in any state.';
 
--- A retry or a part has the id of its message in origin; a job of a split message also has its broadcast. The function has no SET
--- clause, so that the planner inlines it and knows the number of ids.
+-- A retry or a job split off has the id of its message in origin; a job of a split message also has its broadcast. The function
+-- has no SET clause, so that the planner inlines it and knows the number of ids.
 CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$

@@ -13,7 +13,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 
-CREATE OR REPLACE FUNCTION carillon.job_of(waiting carillon.scheduled) RETURNS carillon.job
+CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload,
+        payloads => ready.payloads, push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
+        collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
+        attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
+        created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason)
+$$;
+COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of messages.';
+
+CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
         payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
@@ -22,7 +32,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
         created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason)
 $$;
-COMMENT ON FUNCTION carillon.job_of IS 'Internal: returns the job of a row of scheduled.';
+COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
 
 -- In changed(), a new reason replaces the status as well.
 CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,

@@ -1,5 +1,5 @@
 -- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
--- its job, or the job's origin if the job is a part or a retry.
+-- its job, or the job's origin if it has one.
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void

@@ -1,9 +1,9 @@
 -- Which objects a name without a schema means.
 --
 -- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
--- But users may add triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers rely on
--- the search_path of their session. So a function that only workers call restores that path just before it writes to one of these
--- tables, in one of three forms:
+-- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
+-- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
+-- one of these tables, in one of three forms:
 --
 -- 1. It calls own_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned path.
 -- 2. settle() and insert_jobs(), where each call counts, have the statement of own_path() in their bodies: that takes half the

@@ -98,7 +98,7 @@ BEGIN
         FROM unnest(waiting) AS w, unnest(w.tokens) AS u(token)
     ) AS l;
     IF leaving.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.job_of(w) FROM unnest(waiting) AS w),
+        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
             leaving.jobs, leaving.tokens, leaving.waits);
     END IF;
     answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);

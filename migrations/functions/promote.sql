@@ -25,7 +25,7 @@ BEGIN
     FOR ready IN
         WITH taken AS (
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            RETURNING s.app_id, s.lane, s.id, carillon.job_of(s) AS job,
+            RETURNING s.app_id, s.lane, s.id, carillon.scheduled_job(s) AS job,
                 CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(t.job ORDER BY t.id) AS jobs,

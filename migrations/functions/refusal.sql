@@ -1,7 +1,8 @@
 -- Errors for arguments.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
--- context. All other functions call refuse() or app_id(), which add a second line.
+-- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,
+-- is the exception.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(

@@ -1,3 +1,5 @@
+-- Puts claims back into the queue of which nothing was sent. An id alone does not name a claim, because a crash of PostgreSQL may
+-- undo a claim and give its id to another: the caller chooses the ids by the times of the claims, in the same statement.
 CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -68,7 +68,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back_after integer[],  -- milliseconds; null means at once
     going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
     going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
-    -- Jobs that stay in flight. One of which only some tokens stay keeps its id, and becomes a part of the message with that id.
+    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
+    -- unfinished.
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
     -- The apns-unique-ids of tokens that were sent, if the app keeps them.

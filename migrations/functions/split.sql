@@ -16,7 +16,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
     bodies json[];  -- a payload for each token, where the job has that
-    -- If the number of payloads differs from that of tokens, no part gets any: each part is then refused, as the job would be.
+    -- If the number of payloads differs from that of tokens, no job gets any: each is then refused, as the whole would be.
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
@@ -93,11 +93,7 @@ BEGIN
         RETURN 0;
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => m.tokens, payload => m.payload, payloads => m.payloads,
-        push_type => m.push_type, priority => m.priority, expires_at => m.expires_at, collapse_id => m.collapse_id,
-        topic => m.topic, reference => m.reference, on_unknown => m.on_unknown, attempt => m.attempt, lost_claims => m.lost_claims,
-        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at, last_status => m.last_status,
-        last_reason => m.last_reason)).* INTO whole;
+    RETURNING (carillon.ready_job(m)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(checked.cancelled) > 0 THEN
@@ -106,7 +102,7 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each part would hold a copy and then fail. A claim keeps no more of a payload either.
+        -- Each job would hold a copy and then fail. A claim keeps no more of a payload either.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;

@@ -32,25 +32,25 @@ END
 $$;
 COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
 
--- open_audience() reads one snapshot, in cuts of `size` tokens along an index, so that each cut costs the same however many tokens
+-- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index holds it. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
 CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    cuts refcursor;
+    slices refcursor;
 BEGIN
-    OPEN cuts FOR WITH RECURSIVE cut AS (
+    OPEN slices FOR WITH RECURSIVE slice AS (
         SELECT NULL::text[] AS tokens, '' AS last
         UNION ALL
-        SELECT next.tokens, next.last FROM cut CROSS JOIN LATERAL (
+        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
             SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > cut.last AND k.kind = wanted
+                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
                     AND (k.expires_at IS NULL OR k.expires_at > now())
                 ORDER BY k.token LIMIT size) t) next
         WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM cut c WHERE c.tokens IS NOT NULL;
-    RETURN cuts;
+    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
+    RETURN slices;
 END
 $$;
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
@@ -71,7 +71,7 @@ DECLARE
     token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     cleaned record;
     clean text[];
-    cuts refcursor;
+    slices refcursor;
     payloads json[];
     job_tokens text[];
     job_payloads json[];
@@ -88,8 +88,8 @@ BEGIN
         refusal := carillon.check_kind(kind);
         IF refusal.message IS NULL THEN
             wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-            cuts := carillon.open_audience(made.app_id, wanted, size);
-            FETCH cuts INTO job_tokens, job_payloads;
+            slices := carillon.open_audience(made.app_id, wanted, size);
+            FETCH slices INTO job_tokens, job_payloads;
         END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
         clean := ARRAY[token];
@@ -152,13 +152,13 @@ BEGIN
         RETURN first;
     END IF;
     IF NOT everyone THEN
-        OPEN cuts FOR SELECT array_agg(t.token ORDER BY t.place),
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
             CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
         FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH cuts INTO job_tokens, job_payloads;
+        FETCH slices INTO job_tokens, job_payloads;
     END IF;
-    -- Otherwise store() would copy them for each part: millions of tokens, thousands of times.
+    -- Otherwise store() would copy them for each job: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
@@ -170,9 +170,9 @@ BEGIN
         PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(job_tokens);
-        FETCH cuts INTO job_tokens, job_payloads;
+        FETCH slices INTO job_tokens, job_payloads;
     END LOOP;
-    CLOSE cuts;
+    CLOSE slices;
     INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
     VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
     RETURN first;

@@ -173,8 +173,9 @@ BEGIN
         END IF;
         SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
         PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.filled_lanes(app_id) l
-            JOIN carillon.messages q ON q.app_id = l.app_id AND q.lane = l.lane AND q.id BETWEEN id AND coalesce(last, id)
+            -- submit() has checked the lane.
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
             UNION ALL
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
             WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)

@@ -1,4 +1,4 @@
--- What withdraw() leaves of a job keeps its id, and becomes a part of the message with that id. The caller has locked the claim's
+-- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished. The caller has locked the claim's
 -- row and read its jobs.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'

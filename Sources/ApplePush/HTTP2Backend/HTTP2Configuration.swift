@@ -85,8 +85,8 @@ public struct HTTP2Configuration: Sendable {
 
     var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
 
-    var watch: HTTP2Watch.Limits {
-        HTTP2Watch.Limits(
+    var deadlines: HTTP2Deadlines.Limits {
+        HTTP2Deadlines.Limits(
             settings: settingsTimeout,
             acknowledgement: acknowledgementTimeout,
             pingAfter: pingAfter,

@@ -8,15 +8,15 @@ extension HTTP2Conversation {
         while let event = session.nextEvent() {
             switch event {
             case .settingsChanged:
-                watch.settled()
+                deadlines.settled()
                 life.opened()
-            case .settingsAcknowledged: watch.acknowledged()
+            case .settingsAcknowledged: deadlines.acknowledged()
             case .written(let tag): inFlight.restart(tag, at: now)
             case .answered(let tag, let answer):
                 let written = inFlight.since(tag)
                 guard let push = inFlight.remove(tag) else { break }
                 hasAnswer = true
-                answers.answered(after: watch.lastHeard.nanoseconds - written.nanoseconds)
+                answers.answered(after: deadlines.lastHeard.nanoseconds - written.nanoseconds)
                 ended += 1
                 answered(push, answer, at: now)
             case .ended(let tag, let ending):
@@ -30,7 +30,7 @@ extension HTTP2Conversation {
         if hasAnswer { deliveries.answered(at: now) }
     }
 
-    private func answered(_ push: QueuedPush, _ answer: Response, at now: MonotonicInstant) {
+    private func answered(_ push: QueuedPush, _ answer: HTTP2Response, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
         // Nearly all answers take this path: what `OutcomeRules` says of a 200, without a look for a body.
         if answer.status == 200 {
@@ -56,7 +56,7 @@ extension HTTP2Conversation {
     }
 
     /// The sandbox sends `apns-unique-id` with each answer, production never.
-    private func identify(_ push: QueuedPush, by answer: Response) {
+    private func identify(_ push: QueuedPush, by answer: HTTP2Response) {
         let id = session.withField(0, of: answer) { value in
             PushID(String(decoding: value.byteOffsets.map { value[byte: $0] }, as: UTF8.self))
         }

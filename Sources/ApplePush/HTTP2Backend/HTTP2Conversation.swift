@@ -9,7 +9,7 @@ final class HTTP2Conversation: Conversation {
     private static let few = 8
 
     var life: ConnectionLife
-    var watch: HTTP2Watch
+    var deadlines: HTTP2Deadlines
     private(set) var authorization: Authorization?
     var refusedToken: ProviderToken?
 
@@ -40,7 +40,7 @@ final class HTTP2Conversation: Conversation {
         _ terms: ConversationTerms,
         sending deliveries: DeliveryQueue,
         life: ConnectionLife.Limits,
-        watch: HTTP2Watch.Limits,
+        deadlines: HTTP2Deadlines.Limits,
         requestTimeout: Duration,
         topicBindingAge: Duration,
         at now: MonotonicInstant
@@ -57,7 +57,7 @@ final class HTTP2Conversation: Conversation {
         acceptanceLimit = terms.acceptanceLimit ?? 0
         outgoing = Outgoing(authority: authority, token: terms.authorization?.token)
         self.life = ConnectionLife(life)
-        self.watch = HTTP2Watch(watch, at: now)
+        self.deadlines = HTTP2Deadlines(deadlines, at: now)
         budget = FrameBudget(at: now)
     }
 
@@ -108,7 +108,7 @@ final class HTTP2Conversation: Conversation {
     /// each answer allows one more, so that a gateway that soon closes the connection returns few pushes. If the previous
     /// connection was lost early, this one first takes as many pushes as that one answered.
     private var allowance: Int {
-        if watch.isInDoubt { return 1 }
+        if deadlines.isInDoubt { return 1 }
         guard isAccepted else { return acceptanceLimit }
         let answered = life.answered
         guard let expected = expectedAnswers else { return Self.first + answered }
@@ -118,7 +118,7 @@ final class HTTP2Conversation: Conversation {
     }
 
     var due: MonotonicInstant {
-        let due = min(life.due, watch.due(life, inFlight: inFlight.count))
+        let due = min(life.due, deadlines.due(life, inFlight: inFlight.count))
         return inFlight.oldest.map { min(due, $0.since + requestTimeout) } ?? due
     }
 
@@ -126,13 +126,13 @@ final class HTTP2Conversation: Conversation {
 
     func connected(at now: MonotonicInstant) {
         life.connected(at: now)
-        watch.connected(at: now)
+        deadlines.connected(at: now)
     }
 
     func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
-        if watch.willSend(at: now) { ping() }
+        if deadlines.willSend(at: now) { ping() }
         let free = self.free
-        defer { watch.opened(lastStream, &life) }
+        defer { deadlines.opened(lastStream, &life) }
         var left = min(count, free)
         while left > 0 {
             guard let run = deliveries.next(left, in: bodyRoom) else { return false }
@@ -210,7 +210,7 @@ final class HTTP2Conversation: Conversation {
     // MARK: What is received
 
     func received(_ bytes: RawSpan, at now: MonotonicInstant) {
-        watch.heard(at: now)
+        deadlines.heard(at: now)
         do {
             try session.feed(bytes)
         } catch {
@@ -237,9 +237,9 @@ final class HTTP2Conversation: Conversation {
         if session.isFinished {
             life.close(session.failure.map { ConnectionEnd($0) } ?? .closedByPeer)
         } else if life.isReady {
-            watch.offered(session.maxStreams, at: now)
+            deadlines.offered(session.maxStreams, at: now)
             let isHeldBack = session.sendWindow <= 0 || (session.unwrittenRequests > 0 && !isStalled)
-            watch.held(back: isHeldBack, after: session.bodyBytesDrained, at: now)
+            deadlines.held(back: isHeldBack, after: session.bodyBytesDrained, at: now)
             measureWindow()
         }
     }
@@ -254,7 +254,7 @@ final class HTTP2Conversation: Conversation {
         checkSession(at: now)
         let wasReady = life.isReady
         life.passed(to: now)
-        if watch.passed(to: now, &life, inFlight: inFlight.count) { ping() }
+        if deadlines.passed(to: now, &life, inFlight: inFlight.count) { ping() }
         if wasReady, life.end == .windowClosed { giveBackUnwritten(at: now) }
     }
 
@@ -294,7 +294,7 @@ final class HTTP2Conversation: Conversation {
             farewell = []
         }
         session.end(bytesWritten: bytesSent)
-        readEvents(at: watch.lastHeard)
+        readEvents(at: deadlines.lastHeard)
         while let (tag, _) = inFlight.oldest { forget(tag) }
         return farewell
     }

@@ -23,7 +23,7 @@ struct HTTP2Wire: Wire {
             terms,
             sending: deliveries,
             life: life,
-            watch: configuration.watch,
+            deadlines: configuration.deadlines,
             requestTimeout: configuration.requestTimeout,
             topicBindingAge: configuration.topicBindingAge,
             at: now

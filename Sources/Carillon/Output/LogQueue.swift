@@ -78,8 +78,6 @@ final class LogQueue: Sendable {
     func flush(within limit: Duration) {
         let written = DispatchSemaphore(value: 0)
         queue.async { written.signal() }
-        let (seconds, attoseconds) = limit.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        _ = written.wait(timeout: .now() + .nanoseconds(nanoseconds))
+        _ = written.wait(timeout: .now() + .nanoseconds(Int(limit.nanoseconds)))
     }
 }

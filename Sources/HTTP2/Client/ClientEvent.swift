@@ -6,7 +6,7 @@ package enum ClientEvent: Sendable {
     /// A request that had to wait for a window or the socket has now been drained to its end.
     case written(tag: UInt32)
     /// A final answer. Its bytes stay readable until the next ``ClientSession/feed(_:)``.
-    case answered(tag: UInt32, Response)
+    case answered(tag: UInt32, HTTP2Response)
     /// The stream ended without a complete answer.
     case ended(tag: UInt32, Ending)
     /// The peer accepts no more streams; ``ClientSession/goAwayDebugData`` may give the reason.

@@ -150,12 +150,12 @@ package final class ClientSession {
     package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
 
     /// Reads the body of an answer. Must be called before the next feed.
-    package func withBody<R>(of answer: Response, _ read: (RawSpan) -> R) -> R {
+    package func withBody<R>(of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
         read(streams.pointee.pages.span.bytes.extracting(answer.body.range))
     }
 
     /// Reads a kept field of an answer, empty if the answer lacks it; `index` is its place in ``ClientSettings/keptFields``.
-    package func withField<R>(_ index: Int, of answer: Response, _ read: (RawSpan) -> R) -> R {
+    package func withField<R>(_ index: Int, of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
         read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].range))
     }
 

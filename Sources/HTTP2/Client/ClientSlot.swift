@@ -45,7 +45,7 @@ struct ClientSlot {
     var end: UInt64 = 0
     /// The turn in which it was submitted.
     var turn: UInt32 = 0
-    var kept = Response.KeptFields(repeating: .empty)
+    var kept = HTTP2Response.KeptFields(repeating: .empty)
     /// The next free slot, if this one is free.
     var nextFree: UInt32 = ClientSlot.none
 }

@@ -37,7 +37,7 @@ extension ClientStreams {
             slots[slot].status = 0
             slots[slot].retryAfter = -1
             slots[slot].keptCount = 0
-            slots[slot].kept = Response.KeptFields(repeating: .empty)
+            slots[slot].kept = HTTP2Response.KeptFields(repeating: .empty)
             guard Int(slots[slot].interimCount) <= settings.interimLimit else {
                 return .fail(HTTP2Error(.limitExceeded, "the peer keeps sending interim answers"))
             }

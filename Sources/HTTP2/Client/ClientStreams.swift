@@ -61,7 +61,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     init(_ settings: ClientSettings) {
         self.settings = settings
-        precondition(settings.keptFields.count <= Response.KeptFields.count, "too many kept fields")
+        precondition(settings.keptFields.count <= HTTP2Response.KeptFields.count, "too many kept fields")
         keptNames = settings.keptFields.map { Array($0.utf8) }
     }
 
@@ -257,10 +257,10 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    private func answer(_ index: UInt32) -> Response {
+    private func answer(_ index: UInt32) -> HTTP2Response {
         let slot = slots[Int(index)]
         let hasBody = slot.page != ClientSlot.none
-        return Response(
+        return HTTP2Response(
             status: slot.status,
             retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
             isTruncated: slot.flags.contains(.truncated),

@@ -85,10 +85,10 @@ package final class ServerSession {
     package var hasEvents: Bool { streams.pointee.hasEvents }
 
     /// Why a request was refused, if that is known.
-    package func fault(of request: Request) -> String? { streams.pointee.fault(of: request) }
+    package func fault(of request: HTTP2Request) -> String? { streams.pointee.fault(of: request) }
 
     /// See ``ServerSettings/longBodyReader``.
-    package func bodyReader(of request: Request) -> (any BodyReader)? { streams.pointee.bodyReader(of: request) }
+    package func bodyReader(of request: HTTP2Request) -> (any BodyReader)? { streams.pointee.bodyReader(of: request) }
 
     /// The connection has ended: each incomplete request becomes an event ``ServerEvent/abandoned(_:_:)``.
     package func abandon() { streams.pointee.abandon() }
@@ -104,7 +104,7 @@ package final class ServerSession {
     }
 
     /// Reads a request: its bytes, and the fields as ranges of them. Valid until the next event is read.
-    package func withRequest<R>(_ request: Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+    package func withRequest<R>(_ request: HTTP2Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
         guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
         let slot = streams.pointee.slots[Int(request.slot)]
         let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)

@@ -146,7 +146,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     /// The peer opened one stream too many; nothing else is known about it.
     mutating func streamRefused(_ stream: Int32) {
-        let request = Request(
+        let request = HTTP2Request(
             stream: stream,
             hasTooManyFields: false,
             isGone: true,
@@ -215,11 +215,11 @@ struct ServerStreams: EngineState, ~Copyable {
         }
     }
 
-    private mutating func read(_ index: UInt32) -> Request {
+    private mutating func read(_ index: UInt32) -> HTTP2Request {
         atReader = index
         let slot = slots[Int(index)]
         let fieldBytes = slot.bodyStart + 32 * slot.fieldCount
-        return Request(
+        return HTTP2Request(
             stream: slot.stream,
             hasTooManyFields: slot.hasTooManyFields || fieldBytes > Int(settings.maxHeaderListSize),
             isGone: slot.isClosed,
@@ -229,9 +229,9 @@ struct ServerStreams: EngineState, ~Copyable {
         )
     }
 
-    func fault(of request: Request) -> String? { faults[request.slot] }
+    func fault(of request: HTTP2Request) -> String? { faults[request.slot] }
 
-    func bodyReader(of request: Request) -> (any BodyReader)? { bodyReaders[request.slot] }
+    func bodyReader(of request: HTTP2Request) -> (any BodyReader)? { bodyReaders[request.slot] }
 
     mutating func requestRead() {
         guard atReader != ServerSlot.none else { return }

@@ -34,7 +34,7 @@ package enum TCP {
         on loop: EventLoop,
         order: @escaping @Sendable ([SocketAddress]) -> [SocketAddress]
     ) async throws(IOError) -> Connection {
-        let connector = Connector(host: host, port: port, timeout: timeout, on: loop, order: order)
+        let connector = TCPConnector(host: host, port: port, timeout: timeout, on: loop, order: order)
         let socket = try await Socket(owning: connector.connect().get())
         return try Connection(socket, slower: await connector.slower)
     }

@@ -61,7 +61,7 @@ final class ChannelKeeper {
         case .gone:
             try await connection.execute(ChannelStatements.gone, Parameters(key.0, key.1, key.2))
         case .failed(let error, let again, let isUnknown):
-            let parameters = Parameters(key.0, key.1, key.2, error, again?.inSeconds, isUnknown)
+            let parameters = Parameters(key.0, key.1, key.2, error, again?.seconds, isUnknown)
             try await connection.execute(ChannelStatements.failed, parameters)
             context.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: again == nil))
         }

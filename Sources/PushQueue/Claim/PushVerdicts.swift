@@ -18,16 +18,20 @@ struct PushVerdicts: Equatable, Sendable {
 }
 
 extension PushVerdicts {
-    /// - Returns: nil if another worker has taken the claim over.
+    private enum Word: String {
+        case send, later, superseded
+    }
+
+    /// - Returns: Nil if another worker has taken the claim over.
     init?(_ rows: borrowing Rows) throws(PostgresError) {
         if try rows.isNull(0, "verdicts") { return nil }
         let stamps = try rows.isNull(0, "stamps") ? [] : rows.int64s(0, "stamps")
         var verdicts: [Verdict] = []
-        for (place, verdict) in try rows.strings(0, "verdicts").enumerated() {
-            switch verdict {
-            case "send": verdicts.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
-            case "later": verdicts.append(.later)
-            default: verdicts.append(.superseded)
+        for (place, word) in try rows.choices(0, "verdicts", of: Word.self).enumerated() {
+            switch word {
+            case .send: verdicts.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
+            case .later: verdicts.append(.later)
+            case .superseded: verdicts.append(.superseded)
             }
         }
         self.init(verdicts: verdicts, superseded: Int(try rows.int64(0, "superseded")))

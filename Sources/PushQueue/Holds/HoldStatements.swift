@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 
 /// The statements that record which apps cannot send.
@@ -15,7 +16,7 @@ enum HoldStatements {
     )
 
     static func parameters(_ hold: Hold, of app: Int32, for wait: Duration, by worker: Int64) -> Parameters {
-        Parameters(app, hold.kind.rawValue, hold.message, wait.inSeconds, worker)
+        Parameters(app, hold.kind.rawValue, hold.message, wait.seconds, worker)
     }
 
     static let end = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 
 /// The statements that keep a worker alive in the eyes of the others, and take over claims. Each is a transaction of its own.
@@ -19,8 +20,8 @@ enum LeaseStatements {
             options.host,
             options.processID,
             options.version,
-            options.lease.inSeconds,
-            age.inSeconds
+            options.lease.seconds,
+            age.seconds
         )
     }
 
@@ -39,7 +40,7 @@ enum LeaseStatements {
     )
 
     static func parameters(renewing worker: Int64, for lease: Duration) -> Parameters {
-        Parameters(worker, lease.inSeconds)
+        Parameters(worker, lease.seconds)
     }
 
     static let noteTraffic = Statement(

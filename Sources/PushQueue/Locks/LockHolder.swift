@@ -1,3 +1,4 @@
+import CarillonIO
 package import CarillonPostgres
 import CarillonText
 
@@ -78,7 +79,7 @@ extension LockHolder {
     )
 
     package static func parameters(olderThan age: Duration, relation: String? = nil) -> Parameters {
-        Parameters(age.inSeconds, relation)
+        Parameters(age.seconds, relation)
     }
 
     package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {

@@ -1,3 +1,4 @@
+import CarillonIO
 package import CarillonPostgres
 
 /// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `held_by` has it while it
@@ -39,7 +40,7 @@ package struct FleetTask: Sendable {
     ///   - interval: If nil, that of the row.
     ///   - worker: Nil for a program that is not a worker.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
-        Parameters(name, interval?.inSeconds, worker)
+        Parameters(name, interval?.seconds, worker)
     }
 
     func parameters(of worker: Int64) -> Parameters { Parameters(name, worker) }

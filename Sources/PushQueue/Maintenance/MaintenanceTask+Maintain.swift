@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 
 extension MaintenanceTask {
@@ -30,7 +31,7 @@ extension MaintenanceParts {
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
     private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
     {
-        let parameters = Parameters(step, context.options.retention.inSeconds)
+        let parameters = Parameters(step, context.options.retention.seconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await database.ask(connection, MaintainStatements.step, parameters) {

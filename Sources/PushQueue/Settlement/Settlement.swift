@@ -1,4 +1,5 @@
 package import ApplePush
+import CarillonIO
 
 /// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
 package struct Settlement: Sendable {
@@ -180,12 +181,11 @@ package struct Settlement: Sendable {
             return nil
         }
         retryCauses.add(retried.causes)
-        let (seconds, attoseconds) = wait.components
         return GoingBack(
             job: counts.job,
             pushes: retried.pushes,
             attempt: job.attempt + 1,
-            delay: Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000),
+            delay: Int32(clamping: wait.nanoseconds / 1_000_000),
             cause: retried.causes.mostFrequent
         )
     }
@@ -293,8 +293,5 @@ package struct Settlement: Sendable {
         failures.append(failure)
     }
 
-    private func microseconds(after wait: Duration) -> Int64 {
-        let (seconds, attoseconds) = wait.components
-        return now + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-    }
+    private func microseconds(after wait: Duration) -> Int64 { now + wait.nanoseconds / 1000 }
 }

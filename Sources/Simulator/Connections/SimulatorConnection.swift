@@ -187,7 +187,7 @@ final class SimulatorConnection {
     }
 
     /// - Parameter instead: The answer that overrides the verdict.
-    private func take(_ request: Request, _ server: inout ServerState, instead: GatewayAnswer? = nil) throws {
+    private func take(_ request: HTTP2Request, _ server: inout ServerState, instead: GatewayAnswer? = nil) throws {
         highestStream = max(highestStream, request.stream)
         let instead = instead ?? (request.isGone ? .clientGone : nil)
         let judged = session.withRequest(request) { bytes, fields in
@@ -227,7 +227,7 @@ final class SimulatorConnection {
 
     /// Judges one request and records it. The fields of its answer are then in the server's block.
     private func judge(
-        _ request: Request,
+        _ request: HTTP2Request,
         _ bytes: Span<UInt8>,
         _ fields: Span<Field>,
         _ server: inout ServerState,
@@ -297,7 +297,8 @@ final class SimulatorConnection {
 
     // MARK: Recording
 
-    private func facts(of request: Request, _ now: Int64, _ answer: GatewayAnswer?, _ detail: String?) -> LogLine.Facts
+    private func facts(of request: HTTP2Request, _ now: Int64, _ answer: GatewayAnswer?, _ detail: String?)
+        -> LogLine.Facts
     {
         var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
         (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
@@ -322,7 +323,7 @@ final class SimulatorConnection {
         }
     }
 
-    private func logUnanswered(_ request: Request, _ detail: String, _ server: inout ServerState) {
+    private func logUnanswered(_ request: HTTP2Request, _ detail: String, _ server: inout ServerState) {
         session.withRequest(request) { bytes, fields in
             let bytes = Span<UInt8>(_bytes: bytes)
             let head = RequestHead(fields, in: bytes)

@@ -207,7 +207,7 @@ final class TestGateway: Sendable {
         }
     }
 
-    private static func read(_ request: Request, in session: ServerSession, connection: Int, number: Int) -> Seen {
+    private static func read(_ request: HTTP2Request, in session: ServerSession, connection: Int, number: Int) -> Seen {
         session.withRequest(request) { bytes, fields in
             func text(_ range: ByteRange) -> String {
                 bytes.extracting(range.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -41,7 +41,7 @@ final class ConversationFuzz {
             ConversationTerms(acceptanceLimit: acceptanceLimit),
             sending: queue,
             life: configuration.life,
-            watch: configuration.watch,
+            deadlines: configuration.deadlines,
             requestTimeout: .seconds(10),
             topicBindingAge: .seconds(60),
             at: now

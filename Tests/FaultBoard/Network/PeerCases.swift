@@ -293,12 +293,12 @@ import Testing
     @Test func `H20: a connection is retired long before its stream numbers are used up`() {
         let configuration = HTTP2Configuration()
         var life = ConnectionLife(configuration.life)
-        let watch = HTTP2Watch(configuration.watch, at: .now)
+        let deadlines = HTTP2Deadlines(configuration.deadlines, at: .now)
         life.connected(at: .now)
         life.opened()
-        watch.opened((1 << 30) - 1, &life)
+        deadlines.opened((1 << 30) - 1, &life)
         #expect(life.isReady)
-        watch.opened((1 << 30) + 1, &life)
+        deadlines.opened((1 << 30) + 1, &life)
         #expect(life.phase == .draining(.exhausted))
     }
 }

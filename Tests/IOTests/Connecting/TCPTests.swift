@@ -80,7 +80,7 @@ import Testing
     @Test func `connecting ends when the loop stops`() async throws {
         let loop = try EventLoop(name: "test")
         let port = try SilentPort(host: "127.0.0.1")
-        let connector = Connector(host: "127.0.0.1", port: port.port, timeout: .seconds(3600), on: loop) { $0 }
+        let connector = TCPConnector(host: "127.0.0.1", port: port.port, timeout: .seconds(3600), on: loop) { $0 }
         async let result = connector.connect()
         loop.stop()
         loop.join()
@@ -95,7 +95,7 @@ import Testing
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
             defer { listener.close() }
             let addresses = try ["::1", "127.0.0.1"].flatMap { try Resolver.lookUpNow($0, port: listener.port) }
-            let connector = Connector(host: "127.0.0.1", port: listener.port, timeout: .seconds(60), on: loop) { _ in
+            let connector = TCPConnector(host: "127.0.0.1", port: listener.port, timeout: .seconds(60), on: loop) { _ in
                 addresses
             }
             let socket = try Socket(owning: await connector.connect().get())
@@ -109,7 +109,7 @@ import Testing
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
             defer { listener.close() }
             let addresses = try [silent.address] + Resolver.lookUpNow("127.0.0.1", port: listener.port)
-            let connector = Connector(host: "127.0.0.1", port: listener.port, timeout: .seconds(60), on: loop) { _ in
+            let connector = TCPConnector(host: "127.0.0.1", port: listener.port, timeout: .seconds(60), on: loop) { _ in
                 addresses
             }
             let start = MonotonicInstant.now

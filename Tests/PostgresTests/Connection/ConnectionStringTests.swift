@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `a refusal in any language is understood by its number`() {
-        let refusal = Refusal(
+        let refusal = LibpqReport(
             """
             connection to server at "127.0.0.1", port 5432 failed: FATAL:  28P01: Passwort-Authentifizierung fehlgeschlagen
             ORT:  auth_failed, auth.c:326

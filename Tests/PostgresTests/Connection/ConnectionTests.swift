@@ -216,15 +216,15 @@ import Testing
     }
 
     @Test func `a transaction is committed, or rolled back`() async throws {
-        struct Refusal: Error {}
+        struct LibpqReport: Error {}
         let insert = Statement("insert", "INSERT INTO t VALUES (1)")
         try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             try await connection.transaction { _ = try await connection.execute(insert) }
-            await #expect(throws: Refusal.self) {
+            await #expect(throws: LibpqReport.self) {
                 try await connection.transaction {
                     try await connection.execute(insert)
-                    throw Refusal()
+                    throw LibpqReport()
                 }
             }
             let error = await #expect(throws: PostgresError.self) {

@@ -9,7 +9,7 @@ import Testing
         let policy = RetryPolicy(base: .seconds(5), cap: .seconds(900))
         var generator = SeededGenerator(seed: UInt64(attempt))
         let ceiling = attempt > 8 ? 900.0 : 5.0 * Double(1 << (attempt - 1))
-        let delays = (0..<1000).map { _ in policy.delay(after: attempt, retryAfter: nil, using: &generator).inSeconds }
+        let delays = (0..<1000).map { _ in policy.delay(after: attempt, retryAfter: nil, using: &generator).seconds }
         #expect(delays.allSatisfy { $0 >= 0 && $0 <= ceiling })
         #expect((delays.min() ?? 1) < ceiling * 0.05)
         #expect((delays.max() ?? 0) > ceiling * 0.95)

@@ -85,6 +85,7 @@ extension Difference {
             try await database.run("UPDATE carillon.activity_stamps SET stamp = 0")
             self.model.forgetStamps()
             step = same("order \(claim.id) by \(worker)", Self.ended(real), Self.ended(model))
+            _ = same("superseded in \(claim.id)", real?.superseded, model?.superseded)
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
             held[place].claim.keep(updates, real.verdicts)

@@ -41,6 +41,89 @@ import Testing
         }
     }
 
+    /// A message in which each field of a job has a value of its own, with one payload or a payload for each token. A field that is
+    /// added later gets a value by its type.
+    private static func message(hasPayloads: Bool) -> String {
+        let (payload, payloads) = hasPayloads ? ("NULL", #"''{"1","2"}''"#) : (#"''{"aps":{}}''"#, "NULL")
+        return """
+            DO $$
+            DECLARE
+                fields text;
+                texts text;
+            BEGIN
+                SELECT string_agg(a.attname, ', '), string_agg(CASE a.attname
+                    WHEN 'id' THEN '7' WHEN 'lane' THEN '1' WHEN 'tokens' THEN '''{aa,bb}''' WHEN 'priority' THEN '5'
+                    WHEN 'push_type' THEN '''alert''' WHEN 'on_unknown' THEN '''fail'''
+                    WHEN 'payload' THEN '\(payload)' WHEN 'payloads' THEN '\(payloads)'
+                    ELSE CASE format_type(a.atttypid, NULL)
+                        WHEN 'text' THEN quote_literal(a.attname) WHEN 'bigint' THEN '70' WHEN 'smallint' THEN '3'
+                        WHEN 'timestamp with time zone' THEN '''2100-01-01''' END END, ', ')
+                INTO fields, texts FROM pg_attribute a WHERE a.attrelid = 'carillon.job'::regclass;
+                EXECUTE format('INSERT INTO carillon.messages (app_id, %s) OVERRIDING SYSTEM VALUE VALUES (1, %s)',
+                    fields, texts);
+            END
+            $$
+            """
+    }
+
+    /// The fields of the job that is the only row of a query, but for those that the way changes.
+    private static func fields(of job: String, but changed: [String]) -> String {
+        """
+        SELECT jsonb_object_agg(f.key, f.value)
+        FROM (\(job)) AS q(job), jsonb_each_text(to_jsonb(q.job)) AS f
+        WHERE f.key IN (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = 'carillon.job'::regclass)
+            AND f.key <> ALL ('{\(changed.joined(separator: ","))}')
+        """
+    }
+
+    @Test(arguments: [false, true])
+    func `each field of a job survives a claim, a release, a wait, a take-over and a split`(hasPayloads: Bool)
+        async throws
+    {
+        try await TestDatabase.withDemo { database in
+            try await database.run(Self.message(hasPayloads: hasPayloads))
+            try await database.run("CREATE TABLE first AS SELECT carillon.ready_job(m) AS job FROM carillon.messages m")
+            let nulls =
+                "SELECT string_agg(f.key, ',') FROM first, jsonb_each_text(to_jsonb(first.job)) f WHERE f.value IS NULL"
+            let missing = try await database.value(nulls)
+            #expect(missing == (hasPayloads ? "payload" : "payloads"), "each has a value, or this proves nothing")
+            func expect(_ job: String, but changed: [String] = [], after way: String) async throws {
+                let first = try await database.value(Self.fields(of: "SELECT job FROM first", but: changed))
+                let now = try await database.value(Self.fields(of: job, but: changed))
+                #expect(now == first, "\(way)")
+            }
+            let ready = "SELECT m FROM carillon.messages m"
+
+            let worker = try await database.addWorker()
+            _ = try await database.claim(by: worker)
+            try await expect("SELECT f.jobs[1] FROM carillon.inflight f", after: "a claim")
+            try await database.run("SELECT carillon.release(\(worker), array_agg(f.id)) FROM carillon.inflight f")
+            try await expect(ready, after: "a release")
+
+            try await database.run(
+                """
+                WITH gone AS (DELETE FROM carillon.messages m RETURNING carillon.ready_job(m) AS job)
+                SELECT carillon.return_jobs(1, array_agg(g.job), ARRAY[0]) FROM gone g
+                """
+            )
+            try await expect("SELECT s FROM carillon.scheduled s", after: "a return")
+            try await database.run("SELECT carillon.promote(1000, '-infinity', 0)")
+            try await expect(ready, after: "a promotion")
+
+            // With 'fail', a take-over ends the pushes, whose outcome is unknown; and the fourth death halves the job.
+            try await database.run("UPDATE carillon.messages SET on_unknown = 'retry', lost_claims = 0")
+            _ = try await database.claim(by: worker)
+            try await database.bury(worker)
+            try await expect(ready, but: ["lost_claims", "on_unknown"], after: "a take-over")
+
+            try await database.run("SELECT carillon.split(1, 1::smallint, 7, 1)")
+            for token in ["aa", "bb"] {
+                let job = "SELECT m FROM carillon.messages m WHERE m.tokens = '{\(token)}'"
+                try await expect(job, but: ["id", "tokens", "payloads", "lost_claims", "on_unknown"], after: "a split")
+            }
+        }
+    }
+
     @Test func `a job that changes keeps every field that is not named`() async throws {
         try await TestDatabase.withDemo { database in
             let differences = try await database.rows(

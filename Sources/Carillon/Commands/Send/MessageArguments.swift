@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import CarillonText
 

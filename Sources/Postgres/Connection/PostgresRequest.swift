@@ -1,7 +1,7 @@
 import CarillonCPostgres
 
 /// One request to the server, and what has come back so far.
-struct Request {
+struct PostgresRequest {
     enum Work: Sendable {
         /// The first request of a session, which changes nothing.
         case greeting(String, Parameters)

@@ -1,7 +1,7 @@
 package import CarillonIO
 
 /// A request. The bytes it refers to are the session's: ``ServerSession/withRequest(_:_:)``.
-package struct Request: Sendable {
+package struct HTTP2Request: Sendable {
     package let stream: Int32
     /// Whether the header fields exceeded the limits; only the first ones were kept.
     package let hasTooManyFields: Bool

@@ -3,42 +3,42 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct HTTP2WatchTests {
+@Suite struct HTTP2DeadlinesTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    /// A connection and its watch.
+    /// A connection and its deadlines.
     private struct Connection {
         var life = ConnectionLife(ConnectionLife.Limits(writing: .seconds(10), age: .seconds(100_000)))
-        var watch: HTTP2Watch
+        var deadlines: HTTP2Deadlines
 
         init(at now: MonotonicInstant, isReady: Bool = true) {
-            let limits = HTTP2Watch.Limits(
+            let limits = HTTP2Deadlines.Limits(
                 settings: .seconds(5),
                 acknowledgement: .seconds(10),
                 pingAfter: .seconds(15),
                 ping: .seconds(5),
                 starvation: .seconds(10)
             )
-            watch = HTTP2Watch(limits, at: now)
+            deadlines = HTTP2Deadlines(limits, at: now)
             life.connected(at: now)
-            watch.connected(at: now)
+            deadlines.connected(at: now)
             if isReady {
                 settle()
-                watch.acknowledged()
+                deadlines.acknowledged()
             }
         }
 
         mutating func settle() {
-            watch.settled()
+            deadlines.settled()
             life.opened()
         }
 
         /// True if a ping is to be sent.
         mutating func passes(to now: MonotonicInstant, inFlight: Int) -> Bool {
-            watch.passed(to: now, &life, inFlight: inFlight)
+            deadlines.passed(to: now, &life, inFlight: inFlight)
         }
 
-        func due(inFlight: Int) -> MonotonicInstant { watch.due(life, inFlight: inFlight) }
+        func due(inFlight: Int) -> MonotonicInstant { deadlines.due(life, inFlight: inFlight) }
     }
 
     @Test func `a connection takes pushes only after the server has sent its settings`() {
@@ -70,11 +70,11 @@ import Testing
 
     @Test func `any bytes answer a ping`() {
         var connection = Connection(at: start)
-        var pings = [15, 16].map { connection.watch.willSend(at: start + .seconds($0)) }
+        var pings = [15, 16].map { connection.deadlines.willSend(at: start + .seconds($0)) }
         #expect(pings == [true, false])
-        connection.watch.heard(at: start + .seconds(17))
+        connection.deadlines.heard(at: start + .seconds(17))
         pings = [connection.passes(to: start + .seconds(30), inFlight: 1)]
-        pings.append(connection.watch.willSend(at: start + .seconds(32)))
+        pings.append(connection.deadlines.willSend(at: start + .seconds(32)))
         #expect(pings == [false, true])
     }
 
@@ -90,10 +90,10 @@ import Testing
 
     @Test func `a server that allows no streams for too long gets no more pushes`() {
         var connection = Connection(at: start)
-        connection.watch.offered(0, at: start)
-        connection.watch.offered(0, at: start + .seconds(9))
-        connection.watch.offered(1, at: start + .seconds(9))
-        connection.watch.offered(0, at: start + .seconds(9))
+        connection.deadlines.offered(0, at: start)
+        connection.deadlines.offered(0, at: start + .seconds(9))
+        connection.deadlines.offered(1, at: start + .seconds(9))
+        connection.deadlines.offered(0, at: start + .seconds(9))
         #expect(connection.due(inFlight: 0) == start + .seconds(19))
         _ = connection.passes(to: start + .seconds(18), inFlight: 0)
         #expect(connection.life.isReady)
@@ -103,13 +103,13 @@ import Testing
 
     @Test func `a server that opens no window gets no more pushes when not one byte was sent for too long`() {
         var connection = Connection(at: start)
-        connection.watch.held(back: true, after: 100, at: start)
-        connection.watch.held(back: true, after: 101, at: start + .seconds(9))
+        connection.deadlines.held(back: true, after: 100, at: start)
+        connection.deadlines.held(back: true, after: 101, at: start + .seconds(9))
         #expect(connection.due(inFlight: 1) == start + .seconds(15))
         _ = connection.passes(to: start + .seconds(10), inFlight: 0)
         #expect(connection.life.isReady)
-        connection.watch.held(back: false, after: 101, at: start + .seconds(11))
-        connection.watch.held(back: true, after: 101, at: start + .seconds(12))
+        connection.deadlines.held(back: false, after: 101, at: start + .seconds(11))
+        connection.deadlines.held(back: true, after: 101, at: start + .seconds(12))
         _ = connection.passes(to: start + .seconds(21), inFlight: 0)
         #expect(connection.life.isReady)
         _ = connection.passes(to: start + .seconds(22), inFlight: 0)
@@ -118,9 +118,9 @@ import Testing
 
     @Test func `stream numbers are not used up`() {
         var connection = Connection(at: start)
-        connection.watch.opened((1 << 30) - 1, &connection.life)
+        connection.deadlines.opened((1 << 30) - 1, &connection.life)
         #expect(connection.life.isReady)
-        connection.watch.opened((1 << 30) + 1, &connection.life)
+        connection.deadlines.opened((1 << 30) + 1, &connection.life)
         #expect(connection.life.phase == .draining(.exhausted))
     }
 
@@ -128,13 +128,13 @@ import Testing
         var connection = Connection(at: start, isReady: false)
         #expect(connection.due(inFlight: 0) == start + .seconds(5))
         connection.settle()
-        connection.watch.acknowledged()
+        connection.deadlines.acknowledged()
         #expect(connection.due(inFlight: 1) == start + .seconds(15))
-        _ = connection.watch.willSend(at: start + .seconds(20))
-        #expect(connection.watch.isInDoubt)
+        _ = connection.deadlines.willSend(at: start + .seconds(20))
+        #expect(connection.deadlines.isInDoubt)
         #expect(connection.due(inFlight: 1) == start + .seconds(25))
-        connection.watch.heard(at: start + .seconds(21))
-        #expect(!connection.watch.isInDoubt)
+        connection.deadlines.heard(at: start + .seconds(21))
+        #expect(!connection.deadlines.isInDoubt)
         connection.life.close(.idle)
         #expect(connection.due(inFlight: 1) == .distantFuture)
     }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Connects to a host, on its loop: looks up the name, races the addresses and enforces the deadline.
-actor Connector {
+actor TCPConnector {
     private struct Attempt {
         let descriptor: CInt
         let watch: WatchToken

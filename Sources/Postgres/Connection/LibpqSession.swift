@@ -2,9 +2,9 @@ import CarillonCPostgres
 
 /// A libpq session, with a thin function for each C call. It is closed with its last reference.
 ///
-/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` creates it and hands it over, and from
+/// `@unchecked`, because libpq lets any thread use a session, one at a time: `PostgresConnector` creates it and hands it over, and from
 /// then on only the receiving actor calls it. Two holders at once would break that.
-final class Wire: @unchecked Sendable {
+final class LibpqSession: @unchecked Sendable {
     enum Arrival {
         case result(ServerResult)
         /// The results of one statement are complete.

@@ -1,6 +1,6 @@
-extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+import CarillonIO
 
+extension Duration {
     /// With one digit after the point, for people.
     var inSeconds: String {
         let tenths = Int((seconds * 10).rounded())

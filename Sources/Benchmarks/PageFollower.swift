@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// A page that somebody keeps open: reads its server-sent events, as the page's script does.
-actor LivePage {
+actor PageFollower {
     private let address: String
     private let socket: Socket
     private let loop: EventLoop

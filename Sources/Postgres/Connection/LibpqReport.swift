@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The server's part looks like `FATAL: 28P01: password authentication failed for user "x"`, followed by a location in the server's
 /// source. There is one part for each host.
-struct Refusal {
+struct LibpqReport {
     let message: String
     let sqlState: String?
 

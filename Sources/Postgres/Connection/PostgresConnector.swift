@@ -4,8 +4,8 @@ import Glibc
 
 /// Connects on a short-lived thread, which is abandoned at the time limit: libpq blocks in many places, such as the resolver
 /// for every host, service and password files, and Kerberos.
-final class Connector: Sendable {
-    private typealias Opening = Swift::Result<Wire, PostgresError>
+final class PostgresConnector: Sendable {
+    private typealias Opening = Swift::Result<LibpqSession, PostgresError>
 
     private enum State {
         case new
@@ -31,7 +31,7 @@ final class Connector: Sendable {
         deadline = .now + timeout * string.hostCount
     }
 
-    func connect(on loop: EventLoop) async throws(PostgresError) -> Wire {
+    func connect(on loop: EventLoop) async throws(PostgresError) -> LibpqSession {
         let alarm = Task {
             try await loop.sleep(until: deadline)
             end(.failure(tookTooLong))
@@ -88,7 +88,7 @@ final class Connector: Sendable {
     // MARK: On the thread
 
     private enum Ending {
-        case connected(Wire)
+        case connected(LibpqSession)
         case failed(report: String)
         /// A host took too long; `rest` are those after it.
         case silent(report: String, rest: HostList?)
@@ -103,7 +103,7 @@ final class Connector: Sendable {
                 guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
                 return .success(wire)
             case .failed(let report):
-                return .failure(Refusal(reports + report).error(isNamed: string.isNamed))
+                return .failure(LibpqReport(reports + report).error(isNamed: string.isNamed))
             case .silent(let report, let rest):
                 reports += report + "\n"
                 guard let rest, deadline > .now else { return .failure(tookTooLong) }
@@ -141,7 +141,7 @@ final class Connector: Sendable {
             return .failed(report: String(cString: PQerrorMessage(session)))
         }
         PQsetErrorVerbosity(session, PQERRORS_DEFAULT)
-        return .connected(Wire(owning: session))
+        return .connected(LibpqSession(owning: session))
     }
 
     /// The host that libpq is trying.

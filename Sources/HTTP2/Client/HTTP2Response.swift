@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// A response. The bytes it refers to are the session's.
-package struct Response: Sendable {
+package struct HTTP2Response: Sendable {
     /// The ranges of the kept fields; empty for a missing field.
     typealias KeptFields = InlineArray<2, ByteRange>
 

@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// The time limits for an HTTP/2 server apart from answering pushes, as a value.
-struct HTTP2Watch {
+struct HTTP2Deadlines {
     struct Limits {
         /// How long the server may take to send its settings.
         var settings: Duration

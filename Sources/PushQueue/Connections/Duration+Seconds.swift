@@ -1,5 +1,0 @@
-import CarillonIO
-
-extension Duration {
-    var inSeconds: Double { Double(nanoseconds) / 1e9 }
-}
