@@ -20,8 +20,18 @@ final class RelayBackend: Backend {
         terms: DeliveryTerms
     ) async -> Delivered {
         let flight = RelayFlight(batch, permit: terms.permit)
-        if Task.isCancelled { flight.cancel() }
         let rest = Remainder { flight.cancel() }
+        // Before anything is sent, so that no cancellation comes too early to be seen.
+        return await withTaskCancellationHandler {
+            start(flight, rest)
+            guard let interval = terms.returnAfter else { return Delivered(await rest.outcomes()) }
+            return await flight.delivered(after: interval, rest)
+        } onCancel: {
+            flight.cancel()
+        }
+    }
+
+    private func start(_ flight: RelayFlight, _ rest: Remainder) {
         let id = ObjectIdentifier(flight)
         flights.withLock { flights in
             if flights == nil { flight.shutDown() }
@@ -30,12 +40,6 @@ final class RelayBackend: Backend {
                 self.flights.withLock { $0?[id] = nil }
             }
             flights?[id] = (flight, task)
-        }
-        guard let interval = terms.returnAfter else { return Delivered(await rest.outcomes()) }
-        return await withTaskCancellationHandler {
-            await flight.delivered(after: interval, rest)
-        } onCancel: {
-            flight.cancel()
         }
     }
 
