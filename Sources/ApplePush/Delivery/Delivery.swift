@@ -119,7 +119,7 @@ struct Delivery {
     /// A push that was sent got no answer. The first reason is kept.
     mutating func endUnanswered(_ position: Int, because reason: () -> PushError) {
         if outcomes.unanswered == nil { outcomes.unanswered = reason() }
-        end(position, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
+        end(position, OutcomeRules.outcome(of: .streamEnded(status: 0, isSurelyUnprocessed: false)))
     }
 
     /// A push came back unprocessed: it is sent again, unless its caller was cancelled.

@@ -22,7 +22,7 @@ extension HTTP2Conversation {
             case .ended(let tag, let ending):
                 guard let push = inFlight.remove(tag) else { break }
                 ended += 1
-                ended(push, ending)
+                if ended(push, ending) { hasAnswer = true }
             case .goAway(let goAway): goneAway(goAway.errorCode)
             case .pong: break
             }
@@ -33,11 +33,7 @@ extension HTTP2Conversation {
     private func answered(_ push: QueuedPush, _ answer: HTTP2Response, at now: MonotonicInstant) {
         if answer.hasField(0) { identify(push, by: answer) }
         // Nearly all answers take this path: what `OutcomeRules` says of a 200, without a look for a body.
-        if answer.status == 200 {
-            isAccepted = true
-            life.wasAnswered(isOfUse: true)
-            return deliveries.end(push, .accepted)
-        }
+        if answer.status == 200 { return accepted(push) }
         let outcome = session.withBody(of: answer) { body in
             deliveries.outcome(for: push) { outcomes in
                 OutcomeRules.outcome(
@@ -53,6 +49,12 @@ extension HTTP2Conversation {
         } else {
             deliveries.end(push, outcome)
         }
+    }
+
+    private func accepted(_ push: QueuedPush) {
+        isAccepted = true
+        life.wasAnswered(isOfUse: true)
+        deliveries.end(push, .accepted)
     }
 
     /// The sandbox sends `apns-unique-id` with each answer, production never.
@@ -102,13 +104,17 @@ extension HTTP2Conversation {
         return !authorization.isRenewed
     }
 
-    private func ended(_ push: QueuedPush, _ ending: CarillonHTTP2.Ending) {
-        let outcome = OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed))
-        if outcome.verdict == .safe {
-            deliveries.takeBack(push, isRefused: life.isReady)
-        } else {
-            deliveries.endUnanswered(push, because: whyUnanswered(ending))
+    /// Returns whether the push was answered all the same.
+    private func ended(_ push: QueuedPush, _ ending: CarillonHTTP2.Ending) -> Bool {
+        let outcome = OutcomeRules.outcome(
+            of: .streamEnded(status: ending.status, isSurelyUnprocessed: ending.isSurelyUnprocessed)
+        )
+        switch outcome.verdict {
+        case .accepted: accepted(push)
+        case .safe: deliveries.takeBack(push, isRefused: life.isReady)
+        default: deliveries.endUnanswered(push, because: whyUnanswered(ending))
         }
+        return outcome.verdict == .accepted
     }
 
     private func whyUnanswered(_ ending: CarillonHTTP2.Ending) -> PushError {

@@ -7,15 +7,17 @@ enum OutcomeRules {
         case neverSubmitted
         /// A request cannot contain it, for example because of a line break in its topic.
         case unsendable
-        /// Its stream ended. The push was certainly not processed if the peer refused the stream, named a lower stream as its last,
-        /// or did not get the whole request.
-        case streamEnded(isSurelyUnprocessed: Bool)
+        /// Its stream ended. `status` is that of an answer whose header arrived, or 0. The push was certainly not processed if the
+        /// peer refused the stream, named a lower stream as its last, or did not get the whole request.
+        case streamEnded(status: UInt16, isSurelyUnprocessed: Bool)
     }
 
     static func outcome(of ending: Ending) -> Outcome {
         switch ending {
-        case .neverSubmitted, .streamEnded(isSurelyUnprocessed: true): Outcome(.safe)
-        case .streamEnded(isSurelyUnprocessed: false): Outcome(.unknown)
+        // The header says all that a 200 can say: however its stream ends, the push must not be sent again.
+        case .streamEnded(status: 200, _): .accepted
+        case .neverSubmitted, .streamEnded(_, isSurelyUnprocessed: true): Outcome(.safe)
+        case .streamEnded(_, isSurelyUnprocessed: false): Outcome(.unknown)
         case .unsendable: Outcome(.rejected, reason: .malformedHeader)
         }
     }

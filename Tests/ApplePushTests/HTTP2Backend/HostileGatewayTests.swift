@@ -8,7 +8,11 @@ import Testing
 /// once, nothing waits for ever, and the next connection works.
 @Suite struct HostileGatewayTests {
     /// The bytes that the first connection sends to one request. Later connections answer all requests.
-    private func flood(_ name: String, with flood: @escaping @Sendable (UInt32) -> [UInt8]) async throws {
+    private func flood(
+        _ name: String,
+        ending verdict: Outcome.Verdict = .unknown,
+        with flood: @escaping @Sendable (UInt32) -> [UInt8]
+    ) async throws {
         try await RawGateway.withBackend { line in
             try await line.greet()
             if line.number > 1 { return try await line.serve() }
@@ -17,7 +21,7 @@ import Testing
         } test: { server, gateway, backend in
             let credential = try TestCredential.certificate()
             let first = await backend.deliver(batch(1), to: gateway, with: credential)
-            #expect(first[0].verdict == .unknown)
+            #expect(first[0].verdict == verdict)
             try await eventually { backend.traffic.ends == [name: 1] }
             let second = await backend.deliver(batch(10), to: gateway, with: credential)
             #expect(second.allSatisfy { $0.verdict == .accepted })
@@ -37,7 +41,7 @@ import Testing
     }
 
     @Test func `endless empty pieces of a body`() async throws {
-        try await flood("flooded") { stream in
+        try await flood("flooded", ending: .accepted) { stream in
             Frames.headers(stream, [(":status", "200")])
                 + Array(repeatElement(Frames.data(stream, []), count: 2_000).joined())
         }
@@ -92,6 +96,44 @@ import Testing
             #expect(first[0].verdict == .rejected && first[0].status == 400)
             #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
             #expect(server.connections == 1)
+        }
+    }
+
+    // MARK: Bad ends after a 200
+
+    /// What may follow the header of a 200 on its stream.
+    static let badEnds: [(name: String, bytes: @Sendable (UInt32) -> [UInt8])] = [
+        ("RST_STREAM without an error", { Frames.reset($0, 0) }),
+        ("RST_STREAM with INTERNAL_ERROR", { Frames.reset($0, 2) }),
+        ("RST_STREAM with REFUSED_STREAM", { Frames.reset($0, 7) }),
+        ("part of a body, then RST_STREAM", { Frames.data($0, [123]) + Frames.reset($0, 0) }),
+        ("a second final answer", { Frames.headers($0, [(":status", "200")], end: true) }),
+        ("trailers that do not end it", { Frames.headers($0, [("a", "b")]) }),
+        ("a window that overflows", { Frames.windowUpdate($0, (1 << 31) - 1) }),
+        ("GOAWAY with an earlier stream", { _ in Frames.goAway(last: 1) }),
+        ("a violation that ends the connection", { _ in Frames.reset(99, 0) }),
+        ("nothing", { _ in [] }),
+    ]
+
+    @Test(arguments: HostileGatewayTests.badEnds.map(\.name))
+    func `a push with the header of a 200 is accepted, whatever follows, and sent once`(name: String) async throws {
+        let bytes = try #require(Self.badEnds.first { $0.name == name }?.bytes)
+        let requests = Guarded(0)
+        try await RawGateway.withBackend {
+            // Only where nothing follows is this waited for.
+            $0.requestTimeout = name == "nothing" ? .seconds(1) : .seconds(60)
+        } _: { line in
+            try await line.greet()
+            if line.number == 1 { try await line.serve(1) }
+            while let stream = try await line.nextRequest() {
+                requests.withLock { $0 += 1 }
+                try await line.send(Frames.headers(stream, [(":status", "200")]) + bytes(stream))
+            }
+        } test: { _, gateway, backend in
+            let credential = try TestCredential.certificate()
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .accepted)
+            let outcome = await backend.deliver(batch(1), to: gateway, with: credential)[0]
+            #expect(outcome == .accepted && requests.withLock { $0 } == 1)
         }
     }
 

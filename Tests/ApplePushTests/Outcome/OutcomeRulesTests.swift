@@ -18,11 +18,13 @@ import Testing
 
     @Test(arguments: [
         (OutcomeRules.Ending.neverSubmitted, Outcome.Verdict.safe),
-        (.streamEnded(isSurelyUnprocessed: true), .safe),
-        (.streamEnded(isSurelyUnprocessed: false), .unknown),
+        (.streamEnded(status: 0, isSurelyUnprocessed: true), .safe),
+        (.streamEnded(status: 0, isSurelyUnprocessed: false), .unknown),
+        (.streamEnded(status: 410, isSurelyUnprocessed: false), .unknown),
+        (.streamEnded(status: 200, isSurelyUnprocessed: false), .accepted),
         (.unsendable, .rejected),
     ])
-    func `without an answer a push is safe only if it was certainly not processed`(
+    func `without a full answer a push is safe only if it was certainly not processed`(
         ending: OutcomeRules.Ending,
         verdict: Outcome.Verdict
     ) {
