@@ -18,6 +18,10 @@ package struct Explanation: Sendable {
     /// PostgreSQL denied it to this user.
     package let lacksRights: Bool
 
+    /// What a stranger is told in place of the sentence, which may name hosts, ports and roles. The log has both. It is the same for
+    /// the same sentence, because a log leaves out repetitions, and differs between processes, so that nobody can guess from it.
+    package var reference: String { String(UInt32(truncatingIfNeeded: sentence.hashValue), radix: 16) }
+
     /// Explains any error, and those of PostgreSQL in particular.
     package init(_ error: any Error) {
         switch error {

@@ -383,7 +383,7 @@ import Testing
                         == true
                 )
                 #expect(await client.get("/", headers: headers).status == "303")
-                for _ in 0..<AttemptLimit.atOnce { _ = await client.post("/login", "password=wrong") }
+                for _ in 0..<AttemptLimit().atOnce { _ = await client.post("/login", "password=wrong") }
                 let late = await client.post("/login", "password=correct+horse")
                 #expect(late.status == "429" && late.header("Retry-After") == "5")
                 #expect(!client.program.said.contains("correct horse"))

@@ -1,3 +1,5 @@
+import CarillonPushQueue
+import CarillonSchema
 import CarillonWeb
 
 /// The log of the service.
@@ -10,11 +12,12 @@ struct PyapnsLog: Sendable {
         warnings = ClientWarnings(log)
     }
 
-    func failed(_ fault: XMLRPCFault) {
+    func failed(_ fault: XMLRPCFault, _ error: any Error) {
         guard fault.code == .unavailable else {
             return log.debug("A call was refused.", ["code": fault.code.rawValue, "fault": fault.text])
         }
-        warnings.warn("Calls fail.", "fault", fault.text)
+        let cause = Explanation((error as? SettingsError)?.underlying ?? error)
+        warnings.warn("Calls fail.", "error", cause.sentence, ("reference", cause.reference), ("fault", fault.text))
     }
 
     /// Logs a request that was refused because of its headers.

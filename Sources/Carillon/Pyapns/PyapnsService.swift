@@ -21,7 +21,7 @@ struct PyapnsService: Sendable {
             return .success(try await result(of: try XMLRPCCall(body)))
         } catch {
             let fault = XMLRPCFault(explaining: error)
-            log.failed(fault)
+            log.failed(fault, error)
             return .failure(fault)
         }
     }

@@ -1,12 +1,14 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension XMLRPCFault {
     static let doubt = "It is unknown whether the call took effect: notifications may have been enqueued."
     private static let noEffect = "The call had no effect."
 
-    /// Explains any error to the caller of a method.
+    /// Explains any error to the caller of a method. What went wrong in the service itself is for its log alone: it may name hosts,
+    /// ports and roles.
     init(explaining error: any Error) {
         switch error {
         case let fault as XMLRPCFault: self = fault
@@ -18,7 +20,7 @@ extension XMLRPCFault {
                 self.init(.refused, error.message.asSentence)
             }
         case let error as FileError: self.init(.refused, error.sentence)
-        default: self.init(.unavailable, "\(CommandError(explaining: error).sentence) \(Self.doubt)")
+        default: self.init(unavailable: error, effect: Self.doubt)
         }
     }
 
@@ -37,7 +39,15 @@ extension XMLRPCFault {
             )
         default:
             let effect = error.effect == .unknown ? Self.doubt : Self.noEffect
-            self.init(.unavailable, "The database cannot do this now: \(sentence) \(effect)")
+            self.init(unavailable: error, effect: effect)
         }
+    }
+
+    private init(unavailable error: any Error, effect: String) {
+        self.init(
+            .unavailable,
+            "The database cannot do this now. The log of carillon pyapns says why, under the reference "
+                + "\(Explanation(error).reference). \(effect)"
+        )
     }
 }

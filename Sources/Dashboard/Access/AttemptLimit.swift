@@ -1,22 +1,29 @@
 import CarillonIO
 
-/// Limits password guesses, of all clients together: a few at once, then one every few seconds.
+/// Limits password guesses: a few at once, then one at each interval.
 struct AttemptLimit: Sendable {
-    static let atOnce = 5
-    static let interval = Duration.seconds(5)
+    let atOnce: Int
+    let interval: Duration
 
     /// When all attempts used so far will be available again.
     private var usedUntil: MonotonicInstant?
 
+    init(atOnce: Int = 5, interval: Duration = .seconds(5)) {
+        self.atOnce = atOnce
+        self.interval = interval
+    }
+
     /// Returns false if too many attempts were made. A refused attempt does not count.
     mutating func attempt(at now: MonotonicInstant) -> Bool {
         let start = max(usedUntil ?? now, now)
-        guard now + Self.interval * (Self.atOnce - 1) >= start else { return false }
-        usedUntil = start + Self.interval
+        guard now + interval * (atOnce - 1) >= start else { return false }
+        usedUntil = start + interval
         return true
     }
 
     /// The password was right, so this attempt was not a guess. Earlier attempts still count: someone who knows the readers'
     /// password must not get more guesses at the operators' password by logging in between.
-    mutating func succeeded() { usedUntil = usedUntil.map { $0 + Self.interval * -1 } }
+    mutating func succeeded() { usedUntil = usedUntil.map { $0 + interval * -1 } }
+
+    func isUnused(at now: MonotonicInstant) -> Bool { usedUntil.map { $0 <= now } ?? true }
 }

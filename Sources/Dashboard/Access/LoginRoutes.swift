@@ -30,16 +30,18 @@ struct LoginRoutes: Sendable {
             return Self.refusal(of: request, next, 400, "Give the password.")
         }
         let name = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
-        switch access.logIn(with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
-        case .accepted(let id):
-            return Response.redirect(to: next).adding("Set-Cookie", WebAccess.cookie(id, for: request))
+        switch access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
+        case .accepted(let id, let mayChange):
+            return Response.redirect(to: next)
+                .adding("Set-Cookie", WebAccess.cookie(id, for: request))
+                .adding("Set-Cookie", access.knownCookie(mayChange: mayChange, for: request))
         case .wrong:
             observer(.loginFailed(request))
             return Self.refusal(of: request, next, 403, "The password is wrong.")
         case .tooMany:
             observer(.loginRefused(request))
             return Self.refusal(of: request, next, 429, "Too many attempts: wait a few seconds.")
-                .adding("Retry-After", "\(AttemptLimit.interval.components.seconds)")
+                .adding("Retry-After", "\(AttemptLimit().interval.components.seconds)")
         }
     }
 

@@ -41,18 +41,20 @@ package final class WebAccess: Sendable {
 
     private struct State {
         var sessions = SessionTable()
-        var attempts = AttemptLimit()
+        var attempts = AttemptLimits()
     }
 
     enum LogIn: Equatable {
-        /// The id of the new session.
-        case accepted(String)
+        /// The id of the new session, and its right.
+        case accepted(String, mayChange: Bool)
         case wrong
         case tooMany
     }
 
     private static let sessionCookie = "carillon_session"
     private static let visitorCookie = "carillon_visitor"
+    private static let knownCookie = "carillon_known"
+    private static let knownSeconds: Int64 = 180 * 86_400
 
     private let rules: Rules
     private let state = Mutex(State())
@@ -162,16 +164,25 @@ package final class WebAccess: Sendable {
     func seal(_ text: String, for viewer: Viewer) -> String { digest("seal", viewer.formToken + ":" + text) }
 
     /// - Parameter name: the name under which the record of changes lists the person.
-    func logIn(with candidate: String, name: String? = nil, at now: MonotonicInstant = .now) -> LogIn {
-        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(at: now) }) else { return .tooMany }
+    func logIn(
+        _ request: Request,
+        with candidate: String,
+        name: String? = nil,
+        at now: MonotonicInstant = .now
+    ) -> LogIn {
+        let known = [true, false].first { request.cookie(Self.knownCookie) == knownValue(mayChange: $0) }
+        let source = AttemptLimits.source(of: request, known: known)
+        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
+            return .tooMany
+        }
         let mayChange = rules.operatorPassword?.matches(candidate) ?? false
         guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
         let id = Self.randomID()
         state.withLock { state in
-            state.attempts.succeeded()
+            state.attempts.succeeded(from: source)
             state.sessions.add(id, name: name, mayChange: mayChange, at: now)
         }
-        return .accepted(id)
+        return .accepted(id, mayChange: mayChange)
     }
 
     func logOut(_ request: Request) {
@@ -190,13 +201,23 @@ package final class WebAccess: Sendable {
             )
     }
 
+    /// The value of `Set-Cookie` that lets a browser log in again although strangers have used up their attempts.
+    func knownCookie(mayChange: Bool, for request: Request) -> String {
+        "\(Self.knownCookie)=\(knownValue(mayChange: mayChange))"
+            + Self.attributes(for: request, seconds: Self.knownSeconds)
+    }
+
+    private func knownValue(mayChange: Bool) -> String { digest("known", mayChange ? "operator" : "reader") }
+
     private static func visitorCookie(_ id: String, for request: Request) -> String {
         "\(visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)
     }
 
     private static func attributes(for request: Request, seconds: Int64) -> String {
-        // A proxy that terminates TLS sets this header.
-        let isSecure = request.header("X-Forwarded-Proto")?.lowercased() == "https"
+        // TLS ends in a proxy. Some proxies say so; the browser's own word for where its form comes from reaches us through all.
+        let isSecure =
+            request.header("X-Forwarded-Proto")?.lowercased() == "https"
+            || request.header("Origin")?.lowercased().hasPrefix("https://") ?? false
         return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 

@@ -123,10 +123,10 @@ struct MessagePost: Sendable {
         }
         let explanation = Explanation(error)
         observer(.postFailed(request, explanation))
-        let redactor = Redactor()
         return Problem(
             status: 503,
-            detail: redactor.clean(explanation.sentence),
+            detail: "The database cannot take the message now. The log of carillon web says why, under the reference "
+                + "\(explanation.reference).",
             hint: explanation.lacksRights
                 ? "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
                 : "Send the request again with the same Idempotency-Key."

@@ -73,10 +73,7 @@ final class WorkerDatabase {
     private func use(_ connection: PostgresConnection) {
         shared = connection
         context.event { $0.reconnection.connected(at: .now) }
-        context.count {
-            $0.isConnected = true
-            $0.disconnection = nil
-        }
+        context.count { $0.isConnected = true }
         wakeWaiting()
     }
 
@@ -113,10 +110,7 @@ final class WorkerDatabase {
     /// Returns whether it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
-        context.count {
-            $0.databaseErrors += 1
-            $0.disconnection = error.message
-        }
+        context.count { $0.databaseErrors += 1 }
         guard let suppressed = context.event({ $0.tallies.suppressed("connecting: " + error.kind, at: .now) }) else {
             return false
         }

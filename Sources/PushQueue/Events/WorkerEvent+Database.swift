@@ -8,7 +8,7 @@ extension WorkerEvent {
         let sentence =
             "The connection to the database was lost; pushes that were sent will be settled when it is back."
         return Self(.databaseLost, .warning, sentence)
-            .with(["reason": reason]).counted { ($0.isConnected, $0.disconnection) = (false, reason) }
+            .with(["reason": reason]).counted { $0.isConnected = false }
     }
 
     static func databaseAway(_ error: String, suppressed: Int) -> Self {

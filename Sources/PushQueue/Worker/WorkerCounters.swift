@@ -44,8 +44,6 @@ package struct WorkerCounters: Sendable {
     package internal(set) var inFlight = 0
 
     package internal(set) var isConnected = false
-    /// Why it is not connected.
-    package internal(set) var disconnection: String?
     var answeredAt: MonotonicInstant?
     var leaseEnd: MonotonicInstant?
     package internal(set) var holds: [Int32: Hold] = [:]

@@ -40,7 +40,7 @@ import Testing
             "isConnected": "carillon_database_up", "holds": "carillon_app_held",
         ]
         // For labels, bounds and `/readyz`.
-        let others: Set = ["names", "reasons", "disconnection", "answeredAt", "leaseEnd"]
+        let others: Set = ["names", "reasons", "answeredAt", "leaseEnd"]
         let properties = Mirror(reflecting: WorkerCounters()).children.compactMap(\.label)
         let counted = Set(properties).subtracting(metrics.keys).subtracting(others)
         #expect(

@@ -56,7 +56,7 @@ import Testing
                         let answer = await client.call("notify", "shop", Shop.token("aa"), Client.hello("2"))
                         #expect(answer.contains("The call had no effect."), "\(answer)")
                         #expect(
-                            answer.faultCode == 500 && answer.contains("The database cannot do this now"),
+                            answer.faultCode == 500 && answer.contains("The database cannot do this now. The log"),
                             "\(answer)"
                         )
                         #expect(!answer.contains("secret"))

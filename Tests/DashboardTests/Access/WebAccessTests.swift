@@ -7,6 +7,7 @@ import Testing
 
 @Suite struct WebAccessTests {
     private static let start = MonotonicInstant.now
+    private static let limit = AttemptLimit()
 
     @Test func `a few guesses are allowed at once, and then one every interval`() {
         var limit = AttemptLimit()
@@ -14,32 +15,91 @@ import Testing
         func attempt(_ times: Int = 1, after time: Duration) {
             for _ in 0..<times { allowed.append(limit.attempt(at: Self.start + time)) }
         }
-        attempt(AttemptLimit.atOnce + 1, after: .zero)
-        #expect(allowed == Array(repeating: true, count: AttemptLimit.atOnce) + [false])
+        attempt(Self.limit.atOnce + 1, after: .zero)
+        #expect(allowed == Array(repeating: true, count: Self.limit.atOnce) + [false])
         allowed = []
-        attempt(after: AttemptLimit.interval - Duration.milliseconds(1))
-        attempt(2, after: AttemptLimit.interval)
+        attempt(after: Self.limit.interval - Duration.milliseconds(1))
+        attempt(2, after: Self.limit.interval)
         #expect(allowed == [false, true, false])
         allowed = []
-        attempt(AttemptLimit.atOnce + 1, after: AttemptLimit.interval * 100)
-        #expect(allowed == Array(repeating: true, count: AttemptLimit.atOnce) + [false])
+        attempt(Self.limit.atOnce + 1, after: Self.limit.interval * 100)
+        #expect(allowed == Array(repeating: true, count: Self.limit.atOnce) + [false])
         limit.succeeded()
         allowed = []
-        attempt(after: AttemptLimit.interval * 100)
+        attempt(after: Self.limit.interval * 100)
         #expect(allowed == [true])
     }
 
     @Test func `a right password gives back its own attempt, and no guess`() {
         var limit = AttemptLimit()
         var allowed: [Bool] = []
-        for _ in 1..<AttemptLimit.atOnce {
+        for _ in 1..<Self.limit.atOnce {
             allowed.append(limit.attempt(at: Self.start))
             // Who knows one password may guess another.
             allowed.append(limit.attempt(at: Self.start))
             limit.succeeded()
         }
         for _ in 1...2 { allowed.append(limit.attempt(at: Self.start)) }
-        #expect(allowed == Array(repeating: true, count: 2 * AttemptLimit.atOnce - 1) + [false])
+        #expect(allowed == Array(repeating: true, count: 2 * Self.limit.atOnce - 1) + [false])
+    }
+
+    private func logIn(
+        _ access: WebAccess,
+        from peer: String,
+        _ password: String = "wrong",
+        _ headers: (String, String)...
+    ) -> WebAccess.LogIn {
+        let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
+        return access.logIn(request, with: password, at: Self.start)
+    }
+
+    /// Uses up the attempts of an address.
+    private func guess(_ access: WebAccess, from peer: String, _ headers: (String, String)...) {
+        let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
+        while access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
+    }
+
+    @Test func `the guesses of one address keep no other from logging in`() {
+        let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
+        guess(access, from: "192.0.2.1")
+        #expect(logIn(access, from: "192.0.2.1", "password") == .tooMany)
+        #expect(logIn(access, from: "192.0.2.2") == .wrong)
+        // Addresses that one person may have count as one, however they are written.
+        guess(access, from: "2001:db8::1")
+        #expect(
+            logIn(access, from: "2001:db8:0:0:ffff::2") == .tooMany && logIn(access, from: "2001:db8:0:1::") == .wrong
+        )
+        // A proxy on this machine names its client last. What the client wrote stands before.
+        guess(access, from: "127.0.0.1", ("X-Forwarded-For", "192.0.2.7, 192.0.2.3"))
+        #expect(logIn(access, from: "127.0.0.1", "password", ("X-Forwarded-For", "192.0.2.8, 192.0.2.3")) == .tooMany)
+        #expect(logIn(access, from: "127.0.0.1", "wrong", ("X-Forwarded-For", "192.0.2.4")) == .wrong)
+    }
+
+    @Test func `guesses from very many addresses close neither this machine nor a browser that had logged in`() throws {
+        let rules = WebAccess.Rules(
+            password: DerivedPassword("readers' own"),
+            operatorPassword: DerivedPassword("operators' own")
+        )
+        let access = WebAccess(rules)
+        var guesses = 0
+        for number in 0..<200 where logIn(access, from: "192.0.2.\(number)") == .wrong { guesses += 1 }
+        #expect(guesses == 20)
+        #expect(logIn(access, from: "198.51.100.1", "readers' own") == .tooMany)
+        guard case .accepted(_, let mayChange) = logIn(access, from: "127.0.0.1", "readers' own") else {
+            Issue.record("this machine is refused")
+            return
+        }
+        let cookie = try #require(
+            access.knownCookie(mayChange: mayChange, for: Self.request()).split(separator: ";").first
+        )
+        // Each login of a reader would otherwise bring new guesses at the operators' password.
+        var more = 0
+        while logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
+        #expect(more == Self.limit.atOnce)
+        let operators = access.knownCookie(mayChange: true, for: Self.request()).prefix { $0 != ";" }
+        #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
+        let forged = "carillon_known=" + String(repeating: "0", count: 64)
+        #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
     }
 
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
@@ -99,8 +159,8 @@ import Testing
         let access = Self.closed
         #expect(access.viewer(of: Self.request()) == nil)
         let now = MonotonicInstant.now
-        #expect(access.logIn(with: "Password", at: now) == .wrong)
-        guard case .accepted(let id) = access.logIn(with: "password", at: now) else {
+        #expect(access.logIn(Self.request(), with: "Password", at: now) == .wrong)
+        guard case .accepted(let id, _) = access.logIn(Self.request(), with: "password", at: now) else {
             Issue.record("not accepted")
             return
         }
@@ -111,8 +171,8 @@ import Testing
         access.logOut(request)
         #expect(access.viewer(of: request) == nil)
         // One guess was made above.
-        for _ in 1..<AttemptLimit.atOnce { #expect(access.logIn(with: "wrong", at: now) == .wrong) }
-        #expect(access.logIn(with: "password", at: now) == .tooMany)
+        for _ in 1..<Self.limit.atOnce { #expect(access.logIn(Self.request(), with: "wrong", at: now) == .wrong) }
+        #expect(access.logIn(Self.request(), with: "password", at: now) == .tooMany)
     }
 
     @Test func `the operators' password lets change something, and each viewer has a form token of its own`() throws {
@@ -123,7 +183,9 @@ import Testing
         let access = WebAccess(rules)
         func viewer(_ password: String, _ name: String?) throws -> Viewer {
             let id: String? =
-                if case .accepted(let id) = access.logIn(with: password, name: name) { id } else { nil }
+                if case .accepted(let id, _) = access.logIn(Self.request(), with: password, name: name) { id } else {
+                    nil
+                }
             let cookie = "carillon_session=\(try #require(id))"
             return try #require(access.viewer(of: Self.request("GET", ("Cookie", cookie))))
         }
@@ -288,5 +350,10 @@ import Testing
                 "Max-Age=0; Secure"
             )
         )
+        // Not every proxy says that TLS ends in it, but the browser says where its form came from.
+        let form = Self.request("POST", ("Origin", "https://dashboard.example.org"))
+        #expect(WebAccess.cookie("id", for: form).hasSuffix("Max-Age=43200; Secure"))
+        let plainForm = Self.request("POST", ("Origin", "http://dashboard.example.org"))
+        #expect(WebAccess.cookie("id", for: plainForm) == plain)
     }
 }

@@ -15,7 +15,7 @@ struct WebLog: Sendable {
     func tell(_ event: DashboardEvent) {
         switch event {
         case .loginFailed(let request):
-            // `AttemptLimit` limits their number, so each address is logged. What was typed is not logged, because people type
+            // `AttemptLimits` limits their number, so each address is logged. What was typed is not logged, because people type
             // passwords into the wrong field.
             warnings.warn("A login failed: the password was wrong.", "address", Self.address(of: request))
         case .loginRefused(let request): refuse("Logins are refused.", "too many passwords were wrong", request)
@@ -43,7 +43,7 @@ struct WebLog: Sendable {
     private func fail(_ message: String, _ request: Request, _ error: Explanation) {
         // The server has stopped, and with it the work that the request waited for.
         guard !Task.isCancelled else { return log.debug(message, ["error": error.sentence, "path": request.path]) }
-        warnings.warn(message, "error", error.sentence, ("path", request.path))
+        warnings.warn(message, "error", error.sentence, ("path", request.path), ("reference", error.reference))
     }
 
     private static func address(of request: Request) -> String { request.peer ?? "unknown" }

@@ -15,7 +15,7 @@ extension Command {
             + "claimable. Exits with 0 when everything it claimed is settled, 1 when log lines could not be "
             + "written, 69 when the database cannot be reached at the start, 75 when it did not drain, and 78 when "
             + "the schema is missing or has another version. With --once, it creates the channels that were "
-            + "requested, runs no feedback passes, and also exits with 69 or 78 when an app could not send. With "
+            + "requested, runs no feedback passes, and also exits with 69, 75 or 78 when an app could not send. With "
             + "several databases, the worker retries one that it cannot serve until it is stopped, and then exits "
             + "with the status of that failure.",
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
@@ -61,8 +61,7 @@ private struct Work: Sendable {
             loop: loop,
             databases: served,
             traffic: { backend.traffic },
-            log: invocation.console.log,
-            redactor: invocation.console.redactor
+            log: invocation.console.log
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
         let result: Result<[ServedDatabase.Ending], any Error>

@@ -10,13 +10,12 @@ struct WorkerEndpoints: Sendable {
     let databases: [ServedDatabase]
     let traffic: @Sendable () -> Traffic
     let log: Log
-    /// Messages of PostgreSQL and libpq are served as they are logged, without passwords.
-    let redactor: Redactor
 
     func server(at address: Address) -> WebServer {
         WebServer(
             host: address.host,
             port: address.port,
+            admission: { Self.refusal(of: $0, at: address) },
             routes: [
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },
@@ -25,6 +24,14 @@ struct WorkerEndpoints: Sendable {
                 },
             ]
         )
+    }
+
+    /// A page of another site can make a browser on this machine ask under a host name that the site has pointed here. On any other
+    /// address, only the names that its network uses are known there.
+    private static func refusal(of request: Request, at address: Address) -> Response? {
+        guard Address.isLoopback(address.host), let host = request.header("Host"), !HostName.isLocal(HostName.of(host))
+        else { return nil }
+        return Response(text: "Only requests to localhost or 127.0.0.1 are answered.\n", status: 403)
     }
 
     /// Answered on the loop: if the loop is stuck there is no answer, as a liveness probe expects.
@@ -62,14 +69,13 @@ struct WorkerEndpoints: Sendable {
             (database.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
         }
         let isReady = counters.allSatisfy { $0.readiness(at: now) == .ready }
-        return Response(text: redactor.clean(lines.joined()), status: isReady ? 200 : 503)
+        return Response(text: lines.joined(), status: isReady ? 200 : 503)
     }
 
     private static func sentence(on counters: WorkerCounters, at now: MonotonicInstant) -> String {
         switch counters.readiness(at: now) {
         case .ready: "ready"
-        case .disconnected:
-            "the database is not connected" + (counters.disconnection.map { ": " + $0.visible } ?? "")
+        case .disconnected: "the database is not connected"
         case .silent: "the database does not answer"
         case .leaseUnproven: "the lease is not proven"
         }

@@ -29,7 +29,7 @@ import Testing
         try await TemporaryFolder.with { folder in
             let file = try folder.write("password", "correct horse\n")
             let lines = try await lines(["--password-file", file], in: folder) { client in
-                for _ in 0..<AttemptLimit.atOnce { _ = await client.post("/login", "name=hunter2&password=hunter3") }
+                for _ in 0..<AttemptLimit().atOnce { _ = await client.post("/login", "name=hunter2&password=hunter3") }
                 var refused = 0
                 for _ in 0..<20 where await client.post("/login", "password=hunter3").status == "429" { refused += 1 }
                 #expect(refused > 10)
@@ -42,15 +42,27 @@ import Testing
 
     @Test func `what the database refused is logged, and so is a body that is too large`() async throws {
         try await TemporaryFolder.with { folder in
+            var reference: String?
             let lines = try await lines(in: folder) { client in
                 for path in ["/apps", "/failures", "/apps"] { #expect(await client.get(path).status == "503") }
                 let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
-                for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "503") }
+                for _ in 0..<3 {
+                    let answer = await client.post("/messages", "{}", headers: json)
+                    #expect(answer.status == "503")
+                    // Whoever sends it need not know a password.
+                    for secret in ["127.0.0.1", "none", "connect"] {
+                        #expect(!answer.body.contains(secret), "\(answer.body)")
+                    }
+                    reference = answer.body.split(separator: "under the reference ").last.map {
+                        String($0.prefix { $0 != "." })
+                    }
+                }
                 let long = String(repeating: "x", count: 300_000)
                 for _ in 0..<3 { #expect(await client.post("/messages", long, headers: json).status == "413") }
             }
             expect("Pages cannot be shown", "\"path\":\"/apps\"", "\"error\":", onceIn: lines)
-            expect("Messages cannot be enqueued", "\"path\":\"/messages\"", "\"error\":", onceIn: lines)
+            let shown = "\"reference\":\"\(try #require(reference))\""
+            expect("Messages cannot be enqueued", "\"path\":\"/messages\"", "127.0.0.1", shown, onceIn: lines)
             expect("Requests are refused", "too large", onceIn: lines)
             #expect(!lines.contains { $0.contains("carillon_secret") })
         }

@@ -114,6 +114,11 @@ import Testing
                 #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
                 #expect(metrics.contains("carillon_send_to_answer_seconds_sum "))
                 #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
+                for path in ["/metrics", "/readyz", "/livez"] {
+                    let foreign = "GET \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+                    let answer = await TestClient.exchange(address.port, foreign)
+                    #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("shop"), "\(answer)")
+                }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
         }

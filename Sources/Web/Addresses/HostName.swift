@@ -1,21 +1,19 @@
-import CarillonWeb
-
 /// The host names in requests from browsers.
 package enum HostName {
     /// The name in a `Host` header, in lower case and without the port.
-    static func of(_ authority: String) -> String {
+    package static func of(_ authority: String) -> String {
         let name = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
         return name.lowercased()
     }
 
     /// The name in an `Origin` header; nil if it names no site.
-    static func of(origin: String) -> String? {
+    package static func of(origin: String) -> String? {
         let scheme = ["https://", "http://"].first { origin.hasPrefix($0) }
         return scheme.map { of(String(origin.dropFirst($0.count))) }
     }
 
     /// Whether the request comes from a page of this host and port.
-    static func isOrigin(_ origin: String, of host: String?) -> Bool {
+    package static func isOrigin(_ origin: String, of host: String?) -> Bool {
         host.map { origin == "http://" + $0 || origin == "https://" + $0 } ?? false
     }
 
@@ -27,5 +25,5 @@ package enum HostName {
     }
 
     /// Whether a browser on this machine would use this name for it.
-    static func isLocal(_ name: String) -> Bool { name == "[::1]" || Address.isLoopback(name) }
+    package static func isLocal(_ name: String) -> Bool { name == "[::1]" || Address.isLoopback(name) }
 }
