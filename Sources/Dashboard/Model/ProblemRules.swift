@@ -62,7 +62,7 @@ enum ProblemRules {
                 Problem(
                     severity: app.pauseReason == nil ? .warning : .critical,
                     sentence: "\(app.name) is paused" + (app.pauseReason.map { ": " + $0.asSentence } ?? "."),
-                    remedy: "To resume it: carillon app resume \(ShellWord.quote(app.name))",
+                    remedy: "To resume it: carillon app resume \(app.name.shellQuoted)",
                     link: link
                 )
             ]
@@ -110,7 +110,7 @@ enum ProblemRules {
     /// What to do about an app that cannot send.
     static func holdRemedy(_ app: AppStatus) -> String {
         app.credentialStatus == .missing
-            ? "Its pushes wait. Choose a credential: carillon app set \(ShellWord.quote(app.name)) --credential NAME"
+            ? "Its pushes wait. Choose a credential: carillon app set \(app.name.shellQuoted) --credential NAME"
             : "Its pushes wait. Workers keep trying; 'carillon check' looks for the cause."
     }
 
@@ -122,7 +122,7 @@ enum ProblemRules {
                 return nil
             }
             let remedy =
-                "Import a new one under the same name: carillon credential import \(ShellWord.quote(name)) --file FILE"
+                "Import a new one under the same name: carillon credential import \(name.shellQuoted) --file FILE"
             let link = PageSection.credentials.link
             switch status {
             // The hold of the app already reports it.
@@ -131,7 +131,7 @@ enum ProblemRules {
                 return Problem(
                     severity: .critical,
                     sentence: "\(app.name) has no credential.",
-                    remedy: "Choose one: carillon app set \(ShellWord.quote(app.name)) --credential NAME",
+                    remedy: "Choose one: carillon app set \(app.name.shellQuoted) --credential NAME",
                     link: Link("apps", app.name)
                 )
             case .expiring:

@@ -90,7 +90,7 @@ struct AppPageView: PageView {
         if app.isPaused {
             HTML(.p, .class("notice")) {
                 "This app is paused\(app.pauseReason.map { ": " + $0.asSentence } ?? ".") Send again with "
-                HTML(.code) { "carillon app resume \(ShellWord.quote(app.name))" }
+                HTML(.code) { "carillon app resume \(app.name.shellQuoted)" }
                 "."
             }
         }

@@ -1,4 +1,5 @@
 package import CarillonPostgres
+import CarillonText
 
 package struct AppStore: Sendable {
     package struct Removal: Sendable {
@@ -206,7 +207,7 @@ package struct AppStore: Sendable {
                 throw SettingsError(
                     .inUse,
                     "App \(name) is served by \(workers.count == 1 ? "a worker" : "\(workers.count) workers") "
-                        + "(\(workers.prefix(3).joined(separator: ", "))): run 'carillon app pause \(name)' first, or stop "
+                        + "(\(workers.prefix(3).joined(separator: ", "))): run 'carillon app pause \(name.shellQuoted)' first, or stop "
                         + "the \(workers.count == 1 ? "worker" : "workers")."
                 )
             }

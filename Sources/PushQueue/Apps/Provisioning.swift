@@ -1,5 +1,6 @@
 import ApplePush
 package import CarillonPostgres
+import CarillonText
 
 /// An app as a client of pyapns describes it: a certificate and an environment. It becomes a credential and an app.
 package struct Provisioning: Sendable {
@@ -112,7 +113,7 @@ package struct Provisioning: Sendable {
             throw SettingsError(
                 .invalid,
                 "The app \(app) is in the environment \(present.environment), not \(environment): provision it so, or "
-                    + "change it with 'carillon app set \(app) --environment \(environment)'. With --keep-credentials, "
+                    + "change it with 'carillon app set \(app.shellQuoted) --environment \(environment)'. With --keep-credentials, "
                     + "carillon pyapns leaves apps as they are."
             )
         }
@@ -161,7 +162,7 @@ package struct Provisioning: Sendable {
                     .inUse,
                     "There is a credential \(app) that is not replaced, because "
                         + "\(stored.keyID == nil ? reason : "it is a signing key"): give it to the app with 'carillon "
-                        + "app add' or 'carillon app set', or remove it with 'carillon credential remove \(app)'."
+                        + "app add' or 'carillon app set', or remove it with 'carillon credential remove \(app.shellQuoted)'."
                 )
             }
         }

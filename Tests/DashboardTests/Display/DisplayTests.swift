@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPushQueue
+import CarillonText
 import CarillonWeb
 import Testing
 
@@ -40,6 +41,6 @@ import Testing
 
     @Test(arguments: [("acme", "acme"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$(rm)", "'$(rm)'"), ("", "''")])
     func `a word of a command can be pasted into a shell`(word: String, quoted: String) {
-        #expect(ShellWord.quote(word) == quoted)
+        #expect(word.shellQuoted == quoted)
     }
 }

@@ -1,5 +1,6 @@
 import CarillonPostgres
 import CarillonSchema
+import CarillonText
 
 extension ChannelRecord {
     /// The channel with this reference or id. A reference takes precedence over the id of another channel.
@@ -8,7 +9,8 @@ extension ChannelRecord {
             throw CommandError(
                 .failed,
                 "The app \(app) has no channel \(key).",
-                hint: "'carillon channel list --app \(app)' lists them, 'carillon channel create' creates one."
+                hint:
+                    "'carillon channel list --app \(app.shellQuoted)' lists them, 'carillon channel create' creates one."
             )
         }
         return row

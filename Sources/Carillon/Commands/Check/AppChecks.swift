@@ -24,7 +24,7 @@ struct AppChecks {
                 "app",
                 "The app \(app.name) is paused, and \(waiting)\(reason)"
                     .asSentence,
-                remedy: "Resume it: 'carillon app resume \(app.name)'."
+                remedy: "Resume it: 'carillon app resume \(app.name.shellQuoted)'."
             )
         }
         guard let reason = app.holdReason else { return nil }
@@ -45,7 +45,7 @@ struct AppChecks {
             "Of \(Counted.text(ended, "push", "pushes")) of the app \(app.name) in the last hour, "
                 + "\(app.failedLastHour == ended ? "all" : String(app.failedLastHour)) failed, most of them as \(reason).",
             remedy: FailureRemedy.sentence(for: reason, of: app.name)
-                ?? "See which: 'carillon failures list --app \(app.name)'."
+                ?? "See which: 'carillon failures list --app \(app.name.shellQuoted)'."
         )
     }
 }

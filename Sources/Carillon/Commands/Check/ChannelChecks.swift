@@ -53,7 +53,8 @@ struct ChannelChecks {
         return .warning(
             "channels",
             "The channel '\(reference)'\(others) of the app \(app.name) cannot be published to\(reason)".asSentence,
-            remedy: "Fix that, and request it again; 'carillon channel list --app \(app.name)' lists all of them."
+            remedy:
+                "Fix that, and request it again; 'carillon channel list --app \(app.name.shellQuoted)' lists all of them."
         )
     }
 
@@ -67,7 +68,8 @@ struct ChannelChecks {
             return .failed(
                 "channels",
                 "The channels of the app \(app) cannot be managed: \(hold.message)".asSentence,
-                remedy: "Change it: 'carillon app set \(app)' takes --channel-gateway and all other settings."
+                remedy:
+                    "Change it: 'carillon app set \(app.shellQuoted)' takes --channel-gateway and all other settings."
             )
         } catch {
             let found = CommandError(explaining: error)

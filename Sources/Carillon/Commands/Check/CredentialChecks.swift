@@ -35,7 +35,8 @@ struct CredentialChecks {
             return .warning(
                 "topic",
                 "\(app.name): \(mismatch)",
-                remedy: "Run 'carillon app set \(app.name) --topic …', or import the certificate of that topic."
+                remedy:
+                    "Run 'carillon app set \(app.name.shellQuoted) --topic …', or import the certificate of that topic."
             )
         }
     }
@@ -43,14 +44,14 @@ struct CredentialChecks {
     private static func finding(_ credential: StoredCredential) -> Finding {
         let text = "\(credential.name): " + (credential.lastError ?? credential.sentence).asSentence
         let renewal =
-            "Renew it, and import it: 'carillon credential import \(credential.name)'. Workers use it within seconds."
+            "Renew it, and import it: 'carillon credential import \(credential.name.shellQuoted)'. Workers use it within seconds."
         return switch credential.status {
         case .ok: .ok("credential", text)
         case .rejected:
             .failed(
                 "credential",
                 text,
-                remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name)'."
+                remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name.shellQuoted)'."
             )
         case .expiring: .warning("credential", text + " It expires soon.", remedy: renewal)
         case .expired where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
@@ -61,7 +62,11 @@ struct CredentialChecks {
                 remedy: "Remove it or import a new one."
             )
         default:
-            .failed("credential", text, remedy: "Import it again: 'carillon credential import \(credential.name)'.")
+            .failed(
+                "credential",
+                text,
+                remedy: "Import it again: 'carillon credential import \(credential.name.shellQuoted)'."
+            )
         }
     }
 }

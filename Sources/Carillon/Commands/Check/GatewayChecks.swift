@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonText
 
 /// Checks that the gateway of each app can be reached and trusted with the app's credential. Sends nothing.
 struct GatewayChecks {
@@ -56,7 +57,7 @@ struct GatewayChecks {
     private static func remedy(of hold: Hold, _ app: String) -> String {
         hold.kind == .credential
             ? "Import the credential again: 'carillon credential import'."
-            : "Change it: 'carillon app set \(app)' takes --credential, --gateway and all other settings."
+            : "Change it: 'carillon app set \(app.shellQuoted)' takes --credential, --gateway and all other settings."
     }
 
     private static func remedy(of error: PushError) -> String {

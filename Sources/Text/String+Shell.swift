@@ -1,10 +1,9 @@
-/// A word of a command to paste into a shell.
-enum ShellWord {
-    /// The word itself if a shell takes it literally, otherwise in single quotes.
-    static func quote(_ word: String) -> String {
+extension String {
+    /// As a word of a command: the text itself if a shell takes it literally, otherwise in single quotes.
+    package var shellQuoted: String {
         let isPlain =
-            !word.isEmpty
-            && word.utf8.allSatisfy { byte in
+            !isEmpty
+            && utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
@@ -12,6 +11,6 @@ enum ShellWord {
                 default: false
                 }
             }
-        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        return isPlain ? self : "'" + replacing("'", with: "'\\''") + "'"
     }
 }
