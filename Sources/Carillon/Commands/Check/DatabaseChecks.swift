@@ -198,15 +198,21 @@ struct DatabaseChecks {
 
     private func horizon() async throws -> Finding {
         let holders = try await connection.query(CheckStatements.horizon) { rows in
-            try rows.indices.map { row in (what: try rows.string(row, 0), seconds: try rows.double(row, 1)) }
+            try rows.indices.map { row in
+                (
+                    what: try rows.string(row, 0), transactions: try rows.int64(row, 1),
+                    seconds: try rows.int64IfPresent(row, 2)
+                )
+            }
         }
-        guard let oldest = holders.first, oldest.seconds >= 300 else {
+        guard let oldest = holders.first else {
             return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.")
         }
+        let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
         return .warning(
             "vacuum",
-            "Vacuum has removed no dead rows for \(DurationText.write(.seconds(Int64(oldest.seconds)))): \(oldest.what) "
-                + "still sees them.",
+            "Vacuum cannot remove what the last \(Counted.text(oldest.transactions, "transaction")) deleted: "
+                + "\(oldest.what) keeps it\(since).",
             remedy:
                 "End it, by SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
                 + "set idle_in_transaction_session_timeout."
