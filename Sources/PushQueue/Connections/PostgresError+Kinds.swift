@@ -4,10 +4,13 @@ extension PostgresError {
     /// The lock timeout or the statement timeout has passed.
     var metLock: Bool { sqlState == "55P03" || sqlState == "57014" }
 
-    /// The statement is too large for the server. Its allocator reports that as an internal error.
-    var isAboutSize: Bool {
-        guard let sqlState else { return false }
-        return sqlState.hasPrefix("54") || sqlState == "53200" || sqlState == "XX000"
+    /// The statement may be too large for the server, so a smaller one may succeed.
+    var isAboutSize: Bool { isTooLarge || sqlState == "53200" || sqlState == "XX000" }
+
+    /// The statement is too large for any server. The allocator reports that as an internal error; most others of these pass.
+    var isTooLarge: Bool {
+        sqlState?.hasPrefix("54") ?? false
+            || (sqlState == "XX000" && message.hasPrefix("invalid memory alloc request size"))
     }
 
     /// Errors of one kind are logged together.

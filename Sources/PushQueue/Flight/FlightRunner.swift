@@ -172,7 +172,7 @@ final class FlightRunner {
             do throws(PostgresError) {
                 jobs = try await database.ask(connection, FlightStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
-                guard error.isAboutSize else { throw error }
+                guard error.isTooLarge else { throw error }
                 // A row that cannot be read can never be sent.
                 let parameters = FlightStatements.parameters(discarding: message, of: lane)
                 try await connection.execute(FlightStatements.discard, parameters)
