@@ -218,6 +218,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "UPDATE carillon.apps SET gateway = 'localhost:9'", "DELETE FROM carillon.apps",
+        "UPDATE carillon.certificates SET certificate = certificate || E'\\n'",
+    ])
+    func `a change of an app or its credential ends its hold, even if nothing is to be sent`(change: String)
+        async throws
+    {
+        try await Queue.with { queue in
+            try await fill(queue, rows: 3)
+            let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
+            let held = "SELECT count(*) FROM carillon.app_status WHERE hold_kind IS NOT NULL"
+            let worker = queue.worker(backend)
+            let report = try await queue.running(worker) {
+                try await queue.loop.eventually("the app is held") { try await queue.database.number(held) == 1 }
+                try await queue.loop.eventually("nothing is left to send") {
+                    try await queue.database.run("DELETE FROM carillon.messages")
+                    return try await queue.database.number(
+                        "SELECT (SELECT count(*) FROM carillon.inflight) + (SELECT count(*) FROM carillon.messages)"
+                    ) == 0
+                }
+                #expect(worker.counters.holds.count == 1)
+                try await queue.database.run(change)
+                try await queue.loop.eventually("the app is held no longer") {
+                    let holds = try await queue.database.number("SELECT count(*) FROM carillon.holds")
+                    return holds == 0 && worker.counters.holds.isEmpty
+                }
+                worker.drain()
+            }
+            #expect(report.isClean && report.holds.isEmpty)
+        }
+    }
+
     @Test func `a paused app waits`() async throws {
         try await Queue.with { queue in
             try await fill(queue, rows: 3)

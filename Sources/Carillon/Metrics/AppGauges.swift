@@ -26,7 +26,7 @@ actor AppGauges {
         self.loop = loop
     }
 
-    /// Nil if the database does not answer: no gauge is better than an outdated one.
+    /// Empty if the database does not answer: no gauge is better than an outdated one.
     func read() async -> Reading {
         if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.reading }
         let look = self.look ?? Task { try await ask() }

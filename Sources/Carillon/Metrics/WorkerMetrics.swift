@@ -26,7 +26,7 @@ struct WorkerMetrics {
         let apps = counters.apps.sorted { $0.key < $1.key }
         metrics.begin(
             "carillon_pushes_total",
-            "Pushes that ended, by status and reason; status 0 if the gateway did not answer."
+            "Pushes that ended, by status and reason; status 0 without an answer, or with the rarest reasons together."
         )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
@@ -40,7 +40,7 @@ struct WorkerMetrics {
         addReasons(counters.failures, to: &metrics)
         metrics.begin(
             "carillon_retries_total",
-            "Attempts that led to a retry, by status and reason; status 0 if the gateway did not answer."
+            "Attempts that led to a retry, by status and reason; status 0 without an answer, or with the rarest reasons together."
         )
         addReasons(counters.retries, to: &metrics)
         metrics.begin("carillon_returned_total", "Pushes returned to the queue without counting as an attempt.")
@@ -69,7 +69,7 @@ struct WorkerMetrics {
         }
         metrics.begin("carillon_app_held", "1 for each app that cannot send now, by the kind of hold.")
         for (app, hold) in counters.holds.sorted(by: { $0.key < $1.key }) {
-            metrics.add(1, ["app": name(of: app), "kind": "\(hold.kind)"])
+            metrics.add(1, ["app": name(of: app), "kind": hold.kind.rawValue])
         }
     }
 

@@ -5,8 +5,10 @@ import CarillonPostgres
 struct AppDirectory: Sendable {
     /// What has changed since the rows were last read.
     struct News: Sendable {
-        /// Apps with another route than before.
+        /// Apps with another route than before, or whose credential was written again.
         var rerouted: [Int32] = []
+        /// Apps whose rows are gone.
+        var removed: [(id: Int32, name: String)] = []
         var findings: [CredentialNotes.Finding] = []
         /// Credentials that no app uses any more.
         var unused: Set<Credential> = []
@@ -71,17 +73,27 @@ struct AppDirectory: Sendable {
         var left: Set<Credential> = []
         let present = Set(rows.map(\.app.id))
         for id in ids where !present.contains(id) {
-            if case .success(let route) = apps.removeValue(forKey: id)?.route { left.insert(route.credential) }
             absent.insert(id)
+            guard let app = apps.removeValue(forKey: id) else { continue }
+            news.removed.append((id, app.name))
+            if case .success(let route) = app.route { left.insert(route.credential) }
+        }
+        var rewritten: Set<Int32> = []
+        for row in rows {
+            guard let id = row.app.certificateID, let known = certificates[id], known.version != row.version else {
+                continue
+            }
+            rewritten.insert(id)
         }
         for row in rows {
             let id = row.app.id
             let app = AppRoute(row.app, route(of: row, &news))
-            if let before = apps.updateValue(app, forKey: id), before.route != app.route {
-                news.rerouted.append(id)
-                if case .success(let route) = before.route { left.insert(route.credential) }
-            }
             absent.remove(id)
+            guard let before = apps.updateValue(app, forKey: id) else { continue }
+            if before.route != app.route || row.app.certificateID.map(rewritten.contains) ?? false {
+                news.rerouted.append(id)
+            }
+            if before.route != app.route, case .success(let route) = before.route { left.insert(route.credential) }
         }
         if !left.isEmpty { news.unused = left.filter { !isInUse($0) } }
         return news

@@ -65,7 +65,8 @@ final class AppWatch {
         let rows: [AppWithSecret] = try await database.ask(connection, AppWithSecret.statement, parameters) {
             try $0.records()
         }
-        let unused = context.event { $0.read(rows, of: ids) }
+        let (unused, events) = context.event { $0.read(rows, of: ids) }
+        for event in events { context.log(event) }
         context.count { counters in
             for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }

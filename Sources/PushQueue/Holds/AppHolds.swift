@@ -6,14 +6,15 @@ struct AppHolds: Sendable {
     private struct Entry {
         var backOff = AppHolds.backOff
         var until = MonotonicInstant(nanoseconds: 0)
-        var hold: Hold
+        /// Nil if the route of the app has changed since, so that nobody knows whether it can send.
+        var hold: Hold?
     }
 
     private static let backOff = BackOff(from: .seconds(1), to: .seconds(60))
 
     private var holds: [Int32: Entry] = [:]
 
-    var all: [(app: Int32, hold: Hold)] { holds.map { ($0.key, $0.value.hold) } }
+    var all: [(app: Int32, hold: Hold)] { holds.compactMap { app, entry in entry.hold.map { (app, $0) } } }
 
     /// When the app may be tried, or nil if it may be tried now.
     func endTime(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
@@ -38,12 +39,14 @@ struct AppHolds: Sendable {
         return wait
     }
 
-    /// The route of the app has changed, so it may be tried at once.
-    mutating func release(_ app: Int32) {
-        guard let hold = holds[app]?.hold else { return }
-        holds[app] = Entry(hold: hold)
+    /// The route of the app has changed, so what is known of the earlier one no longer holds, and the app may be tried at once.
+    /// Returns whether it was held.
+    mutating func routeChanged(_ app: Int32) -> Bool {
+        guard holds[app]?.hold != nil else { return false }
+        holds[app] = Entry()
         // If the new route fails too, that is the second failure.
         holds[app]?.backOff.lengthen()
+        return true
     }
 
     /// The app can send. Returns whether it was held.

@@ -5,14 +5,21 @@ import CarillonSchema
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
-    /// Rows of apps were read. Returns the credentials that no app uses any more.
-    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> Set<Credential> {
+    /// Rows of apps were read. Returns the credentials that no app uses any more, and the ends of holds.
+    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> (unused: Set<Credential>, events: [WorkerEvent]) {
         let news = apps.read(rows, of: ids)
         for finding in news.findings { tallies.add(.finding(finding)) }
-        // With another route, the app may be able to send.
-        for app in news.rerouted { holds.release(app) }
+        var events: [WorkerEvent] = []
+        for app in news.rerouted where holds.routeChanged(app) {
+            events.append(.holdOutdated(app: app, name: apps.name(of: app)))
+        }
+        for app in news.removed where holds.end(app.id) {
+            events.append(.holdOutdated(app: app.id, name: app.name))
+        }
+        // Whichever worker has written them.
+        for app in news.rerouted + news.removed.map(\.id) { tallies.add(.hold(app: app, nil)) }
         for id in ids { schedule.board.freed(id) }
-        return news.unused
+        return (news.unused, events)
     }
 
     /// Holds the apps of these lanes that have no route.

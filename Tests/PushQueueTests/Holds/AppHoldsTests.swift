@@ -36,6 +36,21 @@ import Testing
         #expect(second == nil)
     }
 
+    @Test
+    func `with another route an app is held no longer, but is tried with one small claim, and then held for longer`()
+        throws
+    {
+        var holds = AppHolds()
+        var generator = SeededGenerator(seed: 6)
+        let now = MonotonicInstant(nanoseconds: 0)
+        #expect(holds.hold(1, for: hold, at: now, using: &generator) != nil)
+        let changes = [holds.routeChanged(1), holds.routeChanged(1), holds.routeChanged(2)]
+        #expect(changes == [true, false, false])
+        #expect(holds.all.isEmpty && holds.isHeld(1) && holds.endTime(of: 1, at: now) == nil)
+        #expect(holds.hold(1, for: hold, at: now, using: &generator) != nil)
+        #expect(holds.all.map(\.app) == [1])
+    }
+
     @Test func `an answer ends a hold once`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 5)
