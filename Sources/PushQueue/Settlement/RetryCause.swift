@@ -12,7 +12,7 @@ package struct RetryCause: Hashable, Sendable {
         // A gateway may send reasons of any length.
         let reason =
             outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason)
-        self.reason = reason.utf8.count > 256 ? String(reason.prefix(64)) : reason
+        self.reason = reason.utf8.count > 256 ? String(decoding: reason.utf8.prefix(256), as: UTF8.self) : reason
     }
 
     /// How many pushes are tried again for each cause. There are few causes, mostly one.

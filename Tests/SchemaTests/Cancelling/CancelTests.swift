@@ -150,13 +150,17 @@ import Testing
                 try await other.run("COMMIT")
                 return (jobs, locks)
             }
-            try await database.session { watcher in
-                while try await watcher.value(
-                    """
-                    SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                    WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
-                    """
-                ) == "0" {}
+            try await TestLoop.with { loop in
+                try await database.session { watcher in
+                    try await loop.eventually("the second call waits") {
+                        try await watcher.value(
+                            """
+                            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                            WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                            """
+                        ) != "0"
+                    }
+                }
             }
             try await database.run("COMMIT")
             let (jobs, locks) = try await cancelled

@@ -133,8 +133,12 @@ import Testing
                     SELECT count(*) FROM pg_stat_activity a
                     WHERE a.pid = \(session) AND (a.wait_event_type = 'Lock' OR a.state = 'idle' AND a.query LIKE '%cancel%')
                     """
-                try await database.session { watcher in
-                    while try await watcher.value(isDone) == "0" {}
+                try await TestLoop.with { loop in
+                    try await database.session { watcher in
+                        try await loop.eventually("it waits, or has ended") {
+                            try await watcher.value(isDone) != "0"
+                        }
+                    }
                 }
                 try await database.run("COMMIT")
                 _ = try await cancelled
