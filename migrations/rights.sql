@@ -89,18 +89,19 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
-                pace_devices pace_push lock_waiting apply_pace
-                job ready_job scheduled_job changed narrowed payloads_of keep_failed ending end_messages settle
-                why_unsettled last_attempts unique_ids_of settle_unrecorded end_unrecorded is_transient
-                fail_jobs discard shortened split_job split
-                find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
-                release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
-                take_over gone_workers recover quarantine_from quarantine_size count_death
-                check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens
-                reap_tokens reap_tables reap_missed reap_new reap_batch reap reap_all reapable
+                pace_devices pace_push lock_waiting_jobs apply_pace
+                job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending end_messages settle
+                why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
+                fail_jobs discard_unreadable shortened_token split_job split
+                find_cancelled lock_unfinished record_cancelled tokens_of_updates as_cancelled end_as_cancelled count_tokens
+                release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
+                take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
+                check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
+                prepared_statements session_state restore_prepared_statements watched_statement
+                run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
+                reap_tokens reap_tables catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')

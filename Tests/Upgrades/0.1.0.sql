@@ -1652,15 +1652,15 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
         nullif(current_setting('carillon.actor', true), ''), session_user), true)
 $$;
 
--- replaced() also records a null, for example of a limit that was null before.
-CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
+-- changed_members() also records a null, for example of a limit that was null before.
+CREATE OR REPLACE FUNCTION carillon.changed_members(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
     FROM jsonb_object_keys(before || after) AS k(key)
     WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
 $$;
 
--- record_change() leaves out details that are null. `changed` holds new and earlier values: see replaced().
+-- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -1695,7 +1695,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
     after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
-    changed jsonb := carillon.replaced(before, after);
+    changed jsonb := carillon.changed_members(before, after);
     pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
 BEGIN
     IF TG_OP <> 'UPDATE' THEN
@@ -1735,7 +1735,7 @@ BEGIN
                         ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
                         ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
                     WHERE p.is_other AND TG_OP = 'UPDATE')),
-            CASE TG_OP WHEN 'UPDATE' THEN carillon.replaced(
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.changed_members(
                 jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
                 jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
     END IF;
@@ -1889,7 +1889,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION carillon.tokens_of_updates(push_type text, tokens text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
 $$;
@@ -1898,10 +1898,10 @@ CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS caril
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at,
-        carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+        carillon.tokens_of_updates(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 
--- record_cancelled() keeps the search_path of its caller, and may run after own_path().
+-- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -1959,7 +1959,7 @@ $$;
 
 -- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
 -- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
-CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[])
+CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
 RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -1977,17 +1977,18 @@ DECLARE
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
     FOR look IN 1..2 LOOP
-        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting.app) l);
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            DELETE FROM carillon.messages m
+            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))
+                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))
                 ::carillon.cancelled_job AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
-            WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.updated_tokens(s.push_type, s.tokens))
+                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.tokens_of_updates(s.push_type, s.tokens))
                 ::carillon.cancelled_job AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
@@ -1996,7 +1997,7 @@ BEGIN
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
-                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting.app AND u.message_id = s.id));
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
         EXIT WHEN cardinality(sought) = 0;
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
@@ -2006,9 +2007,9 @@ BEGIN
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
+                    m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))::carillon.cancelled_job AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
@@ -2016,13 +2017,13 @@ BEGIN
     END LOOP;
     IF cardinality(sought) > 0 THEN
         INSERT INTO carillon.cancelled AS c (app_id, message_id)
-        SELECT remove_waiting.app, r.message_id FROM unnest(rest) r
+        SELECT remove_waiting_jobs.app, r.message_id FROM unnest(rest) r
         LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
         -- Some pushes may have returned meanwhile, and wait for a retry.
-        SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        SELECT remove_waiting_jobs.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;
@@ -2030,19 +2031,19 @@ END
 $$;
 
 -- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_jobs(app integer, split bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.waiting_job_ids(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_jobs.app AND b.id = ANY (split)
+        WHERE b.app_id = waiting_job_ids.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_jobs.app AND s.broadcast_id = ANY (split)
+        WHERE s.app_id = waiting_job_ids.app AND s.broadcast_id = ANY (split)
         UNION ALL
         SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_jobs.app AND u.broadcast_id = ANY (split)
+        WHERE u.app_id = waiting_job_ids.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
 
@@ -2076,8 +2077,8 @@ BEGIN
         ORDER BY b.id FOR UPDATE;
         UPDATE carillon.split_messages b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
-        taken := carillon.remove_waiting(target.app_id,
-            target.whole || carillon.waiting_jobs(target.app_id, target.split), target.whole);
+        taken := carillon.remove_waiting_jobs(target.app_id,
+            target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
         PERFORM carillon.record_of_actor('cancel', target.app_id, jsonb_build_object(
@@ -2197,7 +2198,7 @@ BEGIN
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
         PERFORM carillon.record_of_actor('request channel', target.id,
-            jsonb_build_object('reference', reference, 'policy', policy), carillon.replaced(
+            jsonb_build_object('reference', reference, 'policy', policy), carillon.changed_members(
                 jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
                 CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
     END IF;
@@ -2368,7 +2369,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 
 -- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
--- which the comparison then handles, so that a settlement never waits for a caller. It may run after own_path().
+-- which the comparison then handles, so that a settlement never waits for a caller. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'
@@ -2419,14 +2420,14 @@ $$;
 --
 -- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
-CREATE OR REPLACE FUNCTION carillon.has_fields(m carillon.message_arguments) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.field_names() RETURNS text
+CREATE OR REPLACE FUNCTION carillon.payload_field_names() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
@@ -2566,11 +2567,11 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
-    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
+    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object'
+    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
         THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
@@ -2594,7 +2595,7 @@ BEGIN
         '"target-content-id":' || to_json(m.target_content_id),
         '"filter-criteria":' || to_json(m.filter_criteria),
         '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
-        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
+        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact_json(m.aps), 2), -1) END), '');
 END
 $$;
 
@@ -2622,8 +2623,8 @@ DECLARE
     limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
     wrong record;
 BEGIN
-    IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
-        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.field_names() || ' is given', 'a value',
+    IF m.payload IS NOT NULL OR carillon.has_payload_fields(m) THEN
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.payload_field_names() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN
         refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
@@ -2635,7 +2636,7 @@ BEGIN
         RETURN;
     END IF;
     IF m.payloads_type = 'jsonb[]'::regtype THEN
-        given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+        given := ARRAY(SELECT carillon.compact_json(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
             ORDER BY g.place);
     END IF;
     -- Checked first, so that an oversized payload is neither parsed nor copied.
@@ -2656,7 +2657,8 @@ BEGIN
             NULL;  -- the query below finds the malformed one
     END;
     SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
-        SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
+        SELECT u.place, u.payload,
+            CASE WHEN payloads IS NULL THEN carillon.json_or_null(u.payload) ELSE u.payload::json END AS whole
         FROM unnest(given) WITH ORDINALITY AS u(payload, place)
     ) AS g
     WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
@@ -2852,21 +2854,21 @@ $$;
 
 -- The interval of a key starts when the message is due. Another message holds the key if its interval has not ended and it may have
 -- been sent. Callers with the same key wait for each other, so exactly one of them enqueues.
-CREATE OR REPLACE FUNCTION carillon.take_key(
+CREATE OR REPLACE FUNCTION carillon.take_dedupe_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
-    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+    VALUES (take_dedupe_key.app_id, take_dedupe_key.key, take_dedupe_key.message_id,
         greatest(now(), run_at) + coalesce(period, interval '1 day'))
     ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until, request = NULL
         WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
     IF FOUND THEN
-        RETURN take_key.message_id;
+        RETURN take_dedupe_key.message_id;
     END IF;
-    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_dedupe_key.app_id AND d.key = take_dedupe_key.key);
 END
 $$;
 
@@ -2908,7 +2910,7 @@ BEGIN
             RETURN made;
         END IF;
     ELSIF m.payload IS NULL THEN
-        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
+        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact_json(m.alert_json) END;
         -- Most messages use none of these, and skip the closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
             m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
@@ -2932,7 +2934,7 @@ BEGIN
             '"category":' || to_json(m.category),
             '"thread-id":' || to_json(m.thread_id),
             more) || CASE WHEN m.extra <> '{}'
-                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
+                THEN '},' || substr(carillon.compact_json(m.extra), 2) ELSE '}}' END;
         IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
             made.refusal := carillon.refusal('alert',
                 'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
@@ -2949,12 +2951,12 @@ BEGIN
                 m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
                 m.aps ->> 'sound') = 0;
         END IF;
-    ELSIF carillon.has_fields(m) THEN
-        made.refusal := carillon.refusal('payload', 'null if ' || carillon.field_names() || ' is given', 'a value',
+    ELSIF carillon.has_payload_fields(m) THEN
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.payload_field_names() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
-        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
+        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb)
             ELSE m.payload END;
     END IF;
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
@@ -2974,7 +2976,7 @@ BEGIN
         RETURN made;
     END IF;
     IF m.payload IS NOT NULL THEN
-        whole := carillon.parsed(made.payload);
+        whole := carillon.json_or_null(made.payload);
         IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
             made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
                 CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
@@ -3028,7 +3030,7 @@ $$;
 
 -- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
 -- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- may run after own_path().
+-- may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -3079,9 +3081,9 @@ BEGIN
 END
 $$;
 
--- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
--- run after own_path().
-CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+-- keep_failed_content() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
+-- run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     today CONSTANT timestamptz :=
@@ -3089,17 +3091,17 @@ DECLARE
 BEGIN
     INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
         collapse_id, topic, reference, on_unknown)
-    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed_content.app, j.lane, j.payload,
         j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
     FROM pg_catalog.unnest(jobs) AS j
     WHERE j.payloads IS NULL AND NOT EXISTS (
         SELECT FROM carillon.failed_messages k
-        WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
+        WHERE k.app_id = keep_failed_content.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
     ON CONFLICT DO NOTHING;
     IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
         INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
             expires_at, collapse_id, topic, reference, on_unknown)
-        SELECT coalesce(j.origin, j.id), keep_failed.app, pg_catalog.min(j.lane),
+        SELECT coalesce(j.origin, j.id), keep_failed_content.app, pg_catalog.min(j.lane),
             pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
             pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
             pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
@@ -3253,7 +3255,7 @@ DECLARE
     name text;
     lost carillon.unfinished;
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     BEGIN
         PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
             broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
@@ -3280,7 +3282,7 @@ BEGIN
     -- Keeps the content for requeue_failures(), if possible.
     BEGIN
         IF NOT is_written OR failed > 0 THEN
-            PERFORM carillon.keep_failed(app, ARRAY[job]);
+            PERFORM carillon.keep_failed_content(app, ARRAY[job]);
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
@@ -3353,13 +3355,13 @@ DECLARE
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
     SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
     FROM pg_catalog.unnest(jobs) AS j, LATERAL (
         SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
-    PERFORM carillon.keep_failed(app, jobs);
+    PERFORM carillon.keep_failed_content(app, jobs);
     PERFORM carillon.end_messages(app, ARRAY(
         SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
             broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
@@ -3384,24 +3386,24 @@ $$;
 
 -- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
 -- never be sent.
-CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
     whole carillon.job;
 BEGIN
-    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
         attempt => m.attempt, lost_claims => m.lost_claims, origin => m.origin, broadcast_id => m.broadcast_id,
         created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     BEGIN
         INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
-        PERFORM carillon.end_messages(discard.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+        VALUES (coalesce(whole.origin, whole.id), discard_unreadable.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.end_messages(discard_unreadable.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
             reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
             attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
     EXCEPTION
@@ -3409,7 +3411,7 @@ BEGIN
             IF carillon.is_transient(SQLSTATE) THEN
                 RAISE;
             END IF;
-            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
     END;
     RETURN true;
 END
@@ -3834,8 +3836,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason)
 $$;
 
--- In changed(), a new reason replaces the status as well.
-CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+-- In changed_job(), a new reason replaces the status as well.
+CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -3849,7 +3851,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
+CREATE OR REPLACE FUNCTION carillon.narrowed_job(job carillon.job, chosen text[]) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     job.payloads := carillon.payloads_of(job, chosen);
@@ -3880,7 +3882,7 @@ $$;
 
 
 -- functions/json.sql
-CREATE OR REPLACE FUNCTION carillon.parsed(value text) RETURNS json
+CREATE OR REPLACE FUNCTION carillon.json_or_null(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN value::json;
@@ -3890,7 +3892,7 @@ EXCEPTION
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.jsonb_or_null(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN value::jsonb;
@@ -3905,12 +3907,12 @@ CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETUR
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
         || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
-    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
+    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
 $$;
 
--- The pattern of compact() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will
--- be refused, and the replacement would take seconds.
-CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
+-- The pattern of compact_json() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it
+-- will be refused, and the replacement would take seconds.
+CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
@@ -4091,8 +4093,8 @@ $$;
 -- functions/message_of_json.sql
 -- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- is_fit() is needed because jsonb_populate_record() converts any value to text.
-CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
+-- fits_argument() is needed because jsonb_populate_record() converts any value to text.
+CREATE OR REPLACE FUNCTION carillon.fits_argument(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
         WHEN jsonb_typeof(value) = 'null' OR type = 'jsonb'::regtype THEN true
@@ -4114,7 +4116,7 @@ DECLARE
 BEGIN
     FOR member IN
         SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
-            carillon.is_fit(b.key, a.atttypid::regtype, b.value) AS is_fit
+            carillon.fits_argument(b.key, a.atttypid::regtype, b.value) AS is_fit
         FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
         ORDER BY 5, b.key
@@ -4171,7 +4173,7 @@ BEGIN
     IF EXISTS (
         SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
-        WHERE NOT carillon.is_fit(b.key, a.atttypid::regtype, b.value)
+        WHERE NOT carillon.fits_argument(b.key, a.atttypid::regtype, b.value)
     ) THEN
         PERFORM carillon.refuse(carillon.unfit_member(message));
     END IF;
@@ -4782,39 +4784,15 @@ END
 $$;
 
 
--- functions/own_path.sql
--- Which objects a name without a schema means.
---
--- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
--- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
--- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
--- one of these tables, in one of three forms:
---
--- 1. It calls own_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned path.
--- 2. settle() and insert_jobs(), where each call counts, have the statement of own_path() in their bodies: that takes half the
---    time. insert_jobs() then sets the pinned path again, because it goes on with names that have no schema.
--- 3. A function that these call pins nothing. Its comment says that it may run after own_path().
---
--- On the path of the session, names are not safe: on PostgreSQL 14, an app may create functions in schema public. So there,
--- relations and functions are written with their schema, and operators get operands of exactly their declared types, for which
--- PostgreSQL prefers its own. unnest() of several arrays is always the built-in one.
-CREATE OR REPLACE FUNCTION carillon.own_path() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-END
-$$;
-
-
 -- functions/pace_devices.sql
 -- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
 -- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
 
--- lock_waiting() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that have an
--- id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
-CREATE OR REPLACE FUNCTION carillon.lock_waiting(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
+-- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that
+-- have an id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
+CREATE OR REPLACE FUNCTION carillon.lock_waiting_jobs(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
 LANGUAGE plpgsql ROWS 1 AS $$
 BEGIN
     -- Two scans of an index: an OR of their conditions would read all jobs of the app.
@@ -4823,8 +4801,8 @@ BEGIN
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.id = message
             UNION ALL
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
-        AND s.id <> ALL (held) AND (lock_waiting.tokens[1] = ANY (s.tokens)
-            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting.tokens))))
+        AND s.id <> ALL (held) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
     FOR UPDATE SKIP LOCKED;
 END
 $$;
@@ -4859,7 +4837,7 @@ BEGIN
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
-            PERFORM carillon.lock_waiting(app, waiting.message_id, ARRAY[token], held);
+            PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], held);
             verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
         END IF;
         IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
@@ -4881,7 +4859,7 @@ CREATE OR REPLACE FUNCTION carillon.apply_pace(
 LANGUAGE plpgsql AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
-        SELECT carillon.lock_waiting(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
+        SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
             SELECT p.replaces AS message, array_agg(p.token) AS tokens FROM unnest(paced) AS p
             WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
     waiting carillon.scheduled[];
@@ -4971,10 +4949,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
 
--- The table that make_table() makes gets the constraints, indexes and columns that users have added to the parent. Attaching it
--- later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so
--- inserts need not start a vacuum.
-CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+-- The table that make_partition_table() makes gets the constraints, indexes and columns that users have added to the parent.
+-- Attaching it later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is
+-- dropped whole, so inserts need not start a vacuum.
+CREATE OR REPLACE FUNCTION carillon.make_partition_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
@@ -5055,11 +5033,11 @@ BEGIN
 
     FOREACH day IN ARRAY days LOOP
         CONTINUE WHEN day < upper_bound;
-        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+        PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
     END LOOP;
     IF is_used THEN
         child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
-        PERFORM carillon.make_table(parent, parent || '_next');
+        PERFORM carillon.make_partition_table(parent, parent || '_next');
         EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
         EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
         EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
@@ -5127,12 +5105,12 @@ $$;
 -- functions/promote.sql
 -- Moves jobs that are due from scheduled to messages.
 
--- put_off() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
+-- delay_jobs() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
 -- refuses the update or the table is locked.
-CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.delay_jobs(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
@@ -5142,7 +5120,7 @@ EXCEPTION
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.promote_due(due tid[], cancelled tid[])
+CREATE OR REPLACE FUNCTION carillon.promote_rows(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -5235,20 +5213,20 @@ BEGIN
         unnest(a.due, a.messages) AS d(tid, message)
     WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
-        PERFORM carillon.put_off(unsure);
+        PERFORM carillon.delay_jobs(unsure);
     END IF;
     IF kept IS NOT NULL THEN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_rows(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
                     RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint
-                        FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                        FROM carillon.promote_rows(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;
@@ -5517,8 +5495,8 @@ BEGIN
 END
 $$;
 
--- reap_missed() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
-CREATE OR REPLACE FUNCTION carillon.reap_missed(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+-- catch_up_next_table() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
+CREATE OR REPLACE FUNCTION carillon.catch_up_next_table(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     watched carillon.watched_tables;
@@ -5531,7 +5509,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+    SELECT c.* INTO made FROM carillon.catch_up_table(watched, most) c;
     UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
     WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
     batch.state := 'more';
@@ -5546,8 +5524,8 @@ BEGIN
 END
 $$;
 
--- reap_new() handles feedback app by app. What awaits counts stays for a later pass.
-CREATE OR REPLACE FUNCTION carillon.reap_new(only_app integer, after carillon.reap_position, most integer)
+-- reap_new_feedback() handles feedback app by app. What awaits counts stays for a later pass.
+CREATE OR REPLACE FUNCTION carillon.reap_new_feedback(only_app integer, after carillon.reap_position, most integer)
 RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -5625,10 +5603,10 @@ BEGIN
     END IF;
     -- Tables that fail once new feedback is being handled wait for the next pass.
     IF after IS NULL OR after.watched_table IS NOT NULL THEN
-        batch := carillon.reap_missed(only_app, coalesce(after.watched_table, 0), most);
+        batch := carillon.catch_up_next_table(only_app, coalesce(after.watched_table, 0), most);
     END IF;
     IF batch.state IS NULL THEN
-        batch := carillon.reap_new(only_app, after, most);
+        batch := carillon.reap_new_feedback(only_app, after, most);
     END IF;
     RETURN batch;
 END
@@ -5691,7 +5669,7 @@ BEGIN
             tokens := NULL;
             fault := NULL;
             BEGIN
-                SELECT carillon.run_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
+                SELECT carillon.run_watched_statement(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
                 FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
             EXCEPTION
                 WHEN OTHERS THEN
@@ -5707,9 +5685,9 @@ $$;
 -- functions/reap_watched.sql
 -- The feedback pass in watched tables.
 
--- path_of() returns the setting of the role in this database, or else of the role, or else of the database. The table's schema
--- comes last.
-CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
+-- owner_search_path() returns the setting of the role in this database, or else of the role, or else of the database. The table's
+-- schema comes last.
+CREATE OR REPLACE FUNCTION carillon.owner_search_path(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
             SELECT substr(v.setting, length('search_path=') + 1)
@@ -5719,7 +5697,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
         ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
-    FROM pg_class c WHERE c.oid = path_of.relation
+    FROM pg_class c WHERE c.oid = owner_search_path.relation
 $$;
 
 -- With rights in this schema, carillon_reaper could change its own function.
@@ -5762,7 +5740,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) d ORDER BY d.place LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.prepared_statements() RETURNS jsonb
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
         THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
@@ -5772,14 +5750,14 @@ $$;
 
 -- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
 -- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
-CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
+    VALUES ('changed settings of the session: SET belongs into the definition of its function', session_state.path || (
             SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
-        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed prepared statements of the session', carillon.prepared_statements()::text),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
             WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
@@ -5792,16 +5770,16 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
             WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.restore_prepared_statements(before jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
 BEGIN
-    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared_statements()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
         EXECUTE format('DEALLOCATE %I', one.key);
     END LOOP;
     FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
-        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+        SELECT n.key FROM jsonb_each(carillon.prepared_statements()) n)) b
     LOOP
         EXECUTE one.text;
     END LOOP;
@@ -5810,7 +5788,7 @@ $$;
 
 -- $1 and $2 are the dead tokens and their times. Watched tables may hold hex digits in either case. Runs with the owner's
 -- search_path.
-CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.watched_statement(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     app_type CONSTANT text := carillon.check_watched(
@@ -5834,17 +5812,17 @@ BEGIN
 END
 $$;
 
--- run_watched() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their
--- search_path may be in effect.
-CREATE OR REPLACE FUNCTION carillon.run_watched(
+-- run_watched_statement() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then,
+-- even their search_path may be in effect.
+CREATE OR REPLACE FUNCTION carillon.run_watched_statement(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    statement CONSTANT text := carillon.watched_match(watched, what);
-    path CONSTANT text := carillon.path_of(watched.relation);
-    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
-    statements CONSTANT jsonb := carillon.prepared();
+    statement CONSTANT text := carillon.watched_statement(watched, what);
+    path CONSTANT text := carillon.owner_search_path(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.session_state(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared_statements();
     unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
     left_behind text;
     rows bigint;
@@ -5855,7 +5833,7 @@ BEGIN
     END IF;
     rows := carillon.as_reaper(statement, path, gone, gone_at);
     SELECT t.kind INTO left_behind
-    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+    FROM ROWS FROM (carillon.session_state(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
         AS t(kind, state, before)
     WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
     IF left_behind IS NOT NULL THEN
@@ -5865,7 +5843,7 @@ BEGIN
 EXCEPTION
     WHEN OTHERS OR query_canceled OR assert_failure THEN
         -- Everything else is rolled back.
-        PERFORM carillon.prepare_again(statements);
+        PERFORM carillon.restore_prepared_statements(statements);
         RAISE;
 END
 $$;
@@ -5881,7 +5859,7 @@ DECLARE
     one record;
     other record;
 BEGIN
-    deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
+    deleted := carillon.run_watched_statement(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
         -- One of the rows is at fault; halving the list finds it.
@@ -5897,9 +5875,9 @@ EXCEPTION
 END
 $$;
 
--- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
--- be applied yet. Feedback that awaits counts is still missed.
-CREATE OR REPLACE FUNCTION carillon.catch_up(
+-- catch_up_table() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row
+-- cannot be applied yet. Feedback that awaits counts is still missed.
+CREATE OR REPLACE FUNCTION carillon.catch_up_table(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -5921,7 +5899,7 @@ BEGIN
     missed_from := coalesce(waiting, CASE WHEN rows = most THEN last + 1 END);
     deleted := 0;
     IF gone IS NOT NULL THEN
-        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        SELECT r.deleted, r.fault INTO catch_up_table.deleted, catch_up_table.fault
         FROM carillon.reap_watched(watched, gone, gone_at) r;
     END IF;
 EXCEPTION
@@ -6250,15 +6228,15 @@ $$;
 -- Counts, requeues and dismisses failures in steps, for interactive use.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
-CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.failed_at FROM carillon.failures f
-    WHERE f.app_id = failures_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
     ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -6283,8 +6261,8 @@ CREATE OR REPLACE FUNCTION carillon.count_failures(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
-    last CONSTANT timestamptz := carillon.failures_end(target.id, after, until, depth);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, depth);
 BEGIN
     IF action = 'requeue' THEN
         SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
@@ -6305,9 +6283,9 @@ CREATE OR REPLACE FUNCTION carillon.requeue_step(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failures_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, depth);
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
@@ -6327,9 +6305,9 @@ CREATE OR REPLACE FUNCTION carillon.dismiss_step(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failures_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, depth);
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
@@ -6350,7 +6328,7 @@ $$;
 
 -- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
 -- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
-CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.unused_job_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
@@ -6370,19 +6348,19 @@ BEGIN
 END
 $$;
 
--- renumber() keeps results and apns-ids those of the message.
-CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+-- renumber_jobs() keeps results and apns-ids those of the message.
+CREATE OR REPLACE FUNCTION carillon.renumber_jobs(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
-    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
+    SELECT j.id, renumber_jobs.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
         coalesce(j.created_at, now())
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
-        SELECT carillon.changed(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
+        SELECT carillon.changed_job(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
         FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
-        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
+        JOIN unnest(carillon.unused_job_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
 END
 $$;
 
@@ -6396,7 +6374,7 @@ DECLARE
     refused carillon.job[];
 BEGIN
     BEGIN
-        -- own_path(), the second form.
+        -- use_session_path(), the second form.
         PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -6452,7 +6430,7 @@ END
 $$;
 
 -- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
--- would slow each call: its names have schemas, as after own_path().
+-- would slow each call: its names have schemas, as after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -6466,19 +6444,19 @@ BEGIN
             SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
             FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
         END IF;
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
+        jobs := carillon.renumber_jobs(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
         is_new := true;
     END LOOP;
 END
 $$;
 
--- If PostgreSQL refuses to record the jobs of end_cancelled() as cancelled, they fail.
-CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
+-- Results count superseded pushes as cancelled too. If PostgreSQL refuses to record the jobs of end_as_cancelled(), they fail.
+CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
@@ -6501,7 +6479,7 @@ BEGIN
         ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(ended) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ended);
+        PERFORM carillon.end_as_cancelled(app, ended);
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(unsure) > 0 THEN
@@ -6606,6 +6584,31 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 $$;
 
 
+-- functions/session_path.sql
+-- Which objects a name without a schema means.
+--
+-- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
+-- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
+-- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
+-- one of these tables, in one of three forms:
+--
+-- 1. It calls use_session_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned
+--    path.
+-- 2. settle() and insert_jobs(), where each call counts, have the statement of use_session_path() in their bodies: that takes half
+--    the time. insert_jobs() then sets the pinned path again, because it goes on with names that have no schema.
+-- 3. A function that these call pins nothing. Its comment says that it may run after use_session_path().
+--
+-- On the path of the session, names are not safe: on PostgreSQL 14, an app may create functions in schema public. So there,
+-- relations and functions are written with their schema, and operators get operands of exactly their declared types, for which
+-- PostgreSQL prefers its own. unnest() of several arrays is always the built-in one.
+CREATE OR REPLACE FUNCTION carillon.use_session_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
+
 -- functions/settle.sql
 -- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
@@ -6625,7 +6628,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 
 -- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
-CREATE OR REPLACE FUNCTION carillon.last_attempts(
+CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
 )
@@ -6713,7 +6716,7 @@ BEGIN
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
-            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
+            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
@@ -6746,14 +6749,14 @@ BEGIN
     END IF;
     IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
-        FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        FROM carillon.outcomes_before_expiry(held, ended, ended_expired, ended_status, ended_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
     END IF;
     IF has_requeueable THEN
         requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, pushes.tokens) END
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
             FROM (
                 SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
@@ -6764,7 +6767,7 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
                 id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
                 payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
                 attempt => a.attempt, lost_claims => 0::smallint,
@@ -6783,7 +6786,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- own_path(), the second form.
+    -- use_session_path(), the second form.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.
@@ -6818,7 +6821,7 @@ BEGIN
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
     END IF;
     IF has_requeueable THEN
-        PERFORM carillon.keep_failed(app, requeueable);
+        PERFORM carillon.keep_failed_content(app, requeueable);
     END IF;
     IF has_dead THEN
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
@@ -6851,7 +6854,7 @@ $$;
 -- Splits jobs that have more tokens than one job may have.
 
 -- The planner inlines this function, so every name is schema-qualified.
-CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
         THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
@@ -6875,7 +6878,7 @@ BEGIN
         -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
-            SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
+            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
                 THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
             FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
                 WITH ORDINALITY AS w(token, payload, place)
@@ -6893,7 +6896,7 @@ BEGIN
     END IF;
     wanted := (cardinality(list) + size - 1) / size;
     BEGIN
-        PERFORM carillon.own_path();
+        PERFORM carillon.use_session_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
             reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
@@ -6914,7 +6917,7 @@ BEGIN
             END IF;
             -- Some jobs may be stored one by one; the others fail.
             pieces := carillon.return_uncancelled(app, ARRAY(
-                SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                SELECT carillon.changed_job(whole, id => nextval('carillon.messages_id_seq'),
                     tokens => array_agg(t.token ORDER BY t.place),
                     payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
                     origin => coalesce(whole.origin, whole.id))
@@ -6943,7 +6946,7 @@ BEGIN
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(checked.cancelled) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ARRAY[whole]);
+        PERFORM carillon.end_as_cancelled(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
@@ -6973,7 +6976,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
-CREATE OR REPLACE FUNCTION carillon.store(
+CREATE OR REPLACE FUNCTION carillon.enqueue_job(
     id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
     broadcast_id bigint
 ) RETURNS void
@@ -7103,7 +7106,7 @@ BEGIN
     END IF;
     first := nextval('carillon.messages_id_seq');
     IF m.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
         IF holder IS DISTINCT FROM first THEN
             RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
@@ -7112,7 +7115,7 @@ BEGIN
         payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
     END IF;
     IF cardinality(clean) <= size THEN
-        PERFORM carillon.store(first, clean, payloads, m, made, lane, NULL);
+        PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
     IF NOT everyone THEN
@@ -7122,7 +7125,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
-    -- Otherwise store() would copy them for each job: millions of tokens, thousands of times.
+    -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
@@ -7131,7 +7134,7 @@ BEGIN
         IF made.after_badge IS NOT NULL AND everyone THEN
             job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
         END IF;
-        PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
+        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(job_tokens);
         FETCH slices INTO job_tokens, job_payloads;
@@ -7156,7 +7159,7 @@ BEGIN
         alert := a.alert::jsonb;
     ELSIF a.alert ~ '^\s*\{' THEN
         -- JSON that a driver sent as text.
-        alert := carillon.parsed_jsonb(a.alert);
+        alert := carillon.jsonb_or_null(a.alert);
         refusal := carillon.broken_json('alert', a.alert);
     END IF;
     IF alert IS NULL AND a.alert IS NOT NULL THEN
@@ -7251,8 +7254,8 @@ BEGIN
         SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
         WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
             AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
-    a.content_state := carillon.parsed_jsonb(a.state_text);
-    a.attributes := carillon.parsed_jsonb(a.attributes_text);
+    a.content_state := carillon.jsonb_or_null(a.state_text);
+    a.attributes := carillon.jsonb_or_null(a.attributes_text);
     IF refusal.message IS NULL THEN
         refusal := carillon.check_activity(a, made.alert);
     END IF;
@@ -7260,17 +7263,17 @@ BEGIN
         m.payload := '{"aps":{' || concat_ws(',',
             '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
             '"event":"' || a.event || '"',
-            '"content-state":' || carillon.compact(a.content_state),
+            '"content-state":' || carillon.compact_json(a.content_state),
             '"attributes-type":' || to_json(a.attributes_type),
-            '"attributes":' || carillon.compact(a.attributes),
+            '"attributes":' || carillon.compact_json(a.attributes),
             CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
                 WHEN a.push_token THEN '"input-push-token":1' END,
             '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
             '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
             '"relevance-score":' || to_json(a.relevance_score),
-            '"alert":' || carillon.compact(made.alert),
-            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact(a.aps), 2), -1) END)
-            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact(a.extra), 2) ELSE '}}' END;
+            '"alert":' || carillon.compact_json(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact_json(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact_json(a.extra), 2) ELSE '}}' END;
         size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
         IF size > (carillon.rules_of(push_type)).payload_limit THEN
             refusal := carillon.refusal((
@@ -7342,7 +7345,7 @@ DECLARE
     m carillon.message_arguments;
     alert carillon.activity_arguments;
     shown record;
-    content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
+    content_state CONSTANT jsonb := carillon.jsonb_or_null(p.state_text);
     -- Apple stores a message for at most eight hours.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
@@ -7435,12 +7438,12 @@ BEGIN
     END IF;
     id := nextval('carillon.messages_id_seq');
     IF p.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
+        holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
         IF holder IS DISTINCT FROM id THEN
             RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
     END IF;
-    PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
     PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
         m.expires_at);
     RETURN id;
@@ -7460,9 +7463,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
 
--- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
--- the next size is at most half of `together`.
-CREATE OR REPLACE FUNCTION carillon.count_death(lost_claims smallint, together bigint) RETURNS smallint
+-- `together` is the number of quarantined pushes in flight, including this job's. lost_claims_after_death() raises the count far
+-- enough that the next size is at most half of `together`.
+CREATE OR REPLACE FUNCTION carillon.lost_claims_after_death(lost_claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
         WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
@@ -7473,13 +7476,13 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::smallint
 $$;
 
--- In recover(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
+-- In return_lost_jobs(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
 -- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
-CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := carillon.quarantine_from();
     poison CONSTANT smallint := 13;
@@ -7496,7 +7499,7 @@ BEGIN
         sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT carillon.changed(j, lost_claims => carillon.count_death(j.lost_claims,
+        SELECT carillon.changed_job(j, lost_claims => carillon.lost_claims_after_death(j.lost_claims,
             CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
@@ -7603,7 +7606,7 @@ BEGIN
             )
             SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
         LOOP
-            jobs := jobs + carillon.recover(target, held.jobs, checked.cancelled, checked.unsure);
+            jobs := jobs + carillon.return_lost_jobs(target, held.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
 END
@@ -7892,7 +7895,7 @@ BEGIN
     RETURNING to_jsonb(w) - others INTO after;
     IF before IS DISTINCT FROM after THEN
         PERFORM carillon.record_change('watch table', watch_tokens.app, CASE WHEN before IS NULL THEN after ELSE '{}' END
-            || jsonb_build_object('table', watch_tokens.relation), carillon.replaced(before, after));
+            || jsonb_build_object('table', watch_tokens.relation), carillon.changed_members(before, after));
     END IF;
 
     IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
@@ -7964,7 +7967,7 @@ BEGIN
             GROUP BY t.id, t.stays, t.wait
         ) AS d
     ), made AS (
-        SELECT d.stays, d.wait, carillon.changed(j,
+        SELECT d.stays, d.wait, carillon.changed_job(j,
             id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
             tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
             origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
@@ -7989,10 +7992,10 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     PERFORM carillon.end_messages(app, begun);
     IF pg_catalog.cardinality(ended) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ended);
+        PERFORM carillon.end_as_cancelled(app, ended);
     END IF;
     -- promote() finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN
@@ -8045,7 +8048,7 @@ COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false 
 COMMENT ON FUNCTION carillon.limit_app IS
     'Sets all limits of an app; a null max_rate means no limit. Returns false if nothing changed. Recorded in audit.';
 COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
-COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
+COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 COMMENT ON FUNCTION carillon.record_of_actor IS 'Internal: records a change that a person makes, and none of a program.';
 COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an app that audit records.';
@@ -8058,13 +8061,14 @@ COMMENT ON FUNCTION carillon.lock_for_cancel IS
     'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
-COMMENT ON FUNCTION carillon.updated_tokens IS
+COMMENT ON FUNCTION carillon.tokens_of_updates IS
     'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
-COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
+COMMENT ON FUNCTION carillon.record_cancelled IS
+    'Internal: records jobs that were cancelled or superseded, in results or unfinished.';
 COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of messages whose jobs were taken out of the queue.';
-COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
-COMMENT ON FUNCTION carillon.waiting_jobs IS 'Internal: the ids of waiting jobs of messages that were split.';
+COMMENT ON FUNCTION carillon.remove_waiting_jobs IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
+COMMENT ON FUNCTION carillon.waiting_job_ids IS 'Internal: the ids of waiting jobs of messages that were split.';
 COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
 COMMENT ON FUNCTION carillon.cancel IS
     'Cancels the unclaimed jobs of a message, given the id of any of its jobs; pushes in flight are not retried. Returns the '
@@ -8090,8 +8094,8 @@ COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a cha
 COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
-COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
-COMMENT ON FUNCTION carillon.field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
+COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
     'null if all are valid.';
@@ -8122,19 +8126,19 @@ COMMENT ON FUNCTION carillon.message_contents IS
     'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
 COMMENT ON FUNCTION carillon.ended_unsent IS
     'Internal: returns whether a message has ended without any push that may have been delivered.';
-COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
+COMMENT ON FUNCTION carillon.take_dedupe_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
 COMMENT ON FUNCTION carillon.draft IS
     'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
 COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from named arguments: how pushes of one message ended.';
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
-COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
+COMMENT ON FUNCTION carillon.keep_failed_content IS 'Internal: keeps the content of failed jobs for requeue_failures().';
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 COMMENT ON FUNCTION carillon.end_unrecorded IS
     'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
     'written.';
 COMMENT ON FUNCTION carillon.settle_unrecorded IS 'Internal: settles the one job of a claim that settle() cannot record.';
 COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs that are in no table.';
-COMMENT ON FUNCTION carillon.discard IS
+COMMENT ON FUNCTION carillon.discard_unreadable IS
     'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';
 COMMENT ON FUNCTION carillon.lock_unfinished IS
     'Internal: locks rows of unfinished; returns the messages whose rows another session has locked.';
@@ -8161,18 +8165,18 @@ COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that iso
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of messages.';
 COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
-COMMENT ON FUNCTION carillon.changed IS
+COMMENT ON FUNCTION carillon.changed_job IS
     'Internal: returns a job with new values in the named fields; null keeps the present value.';
-COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
+COMMENT ON FUNCTION carillon.narrowed_job IS 'Internal: returns a job with only some of its tokens.';
 COMMENT ON FUNCTION carillon.payloads_of IS
     'Internal: returns the payloads that a job has for these tokens; null if all its tokens share one payload.';
 COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: returns the number of distinct tokens.';
-COMMENT ON FUNCTION carillon.parsed IS 'Internal: returns a text as JSON, or null if it is not JSON.';
-COMMENT ON FUNCTION carillon.parsed_jsonb IS
+COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns a text as JSON, or null if it is not JSON.';
+COMMENT ON FUNCTION carillon.jsonb_or_null IS
     'Internal: returns a text as jsonb, or null if it is not JSON or jsonb cannot store it.';
 COMMENT ON FUNCTION carillon.broken_json IS
     'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
-COMMENT ON FUNCTION carillon.compact IS 'Internal: returns jsonb as text without spaces after colons and commas.';
+COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';
 COMMENT ON FUNCTION carillon.is_loud IS 'Internal: returns whether a payload has anything that a device shows or plays.';
 COMMENT ON FUNCTION carillon.is_silent IS 'Internal: returns whether a payload is that of a background push.';
 COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
@@ -8183,7 +8187,7 @@ COMMENT ON PROCEDURE carillon.maintain IS
     'Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
     'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
-COMMENT ON FUNCTION carillon.is_fit IS 'Internal: returns whether a member has the JSON type that its argument takes.';
+COMMENT ON FUNCTION carillon.fits_argument IS 'Internal: returns whether a member has the JSON type that its argument takes.';
 COMMENT ON FUNCTION carillon.unfit_member IS
     'Internal: returns the refusal of the first member whose value does not fit its argument; null if all fit.';
 COMMENT ON FUNCTION carillon.message_of_json IS
@@ -8211,19 +8215,18 @@ COMMENT ON FUNCTION carillon.open_breakers IS
     'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
-COMMENT ON FUNCTION carillon.own_path IS 'Internal: restores the search_path of the session until the calling function returns.';
-COMMENT ON FUNCTION carillon.lock_waiting IS 'Internal: locks the rows of scheduled in which background pushes wait.';
+COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of scheduled in which background pushes wait.';
 COMMENT ON FUNCTION carillon.pace_push IS
     'Internal: decides whether a background push is sent, waits for its slot or is superseded, and notes its slot.';
 COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() has decided about the pushes of a claim.';
 COMMENT ON FUNCTION carillon.pace_devices IS
     'Internal: paces the background pushes of a claim, limiting each token to a number of pushes within any hour.';
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
-COMMENT ON FUNCTION carillon.make_table IS 'Internal: creates a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
-COMMENT ON FUNCTION carillon.put_off IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
-COMMENT ON FUNCTION carillon.promote_due IS
+COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';
 COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';
@@ -8246,31 +8249,31 @@ COMMENT ON FUNCTION carillon.dead_tokens IS
 COMMENT ON FUNCTION carillon.reap_tokens IS
     'Internal: deletes an app''s rows of tokens that were registered before they died; returns the reports to handle later.';
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
-COMMENT ON FUNCTION carillon.reap_missed IS 'Internal: applies some feedback that a watched table has missed.';
-COMMENT ON FUNCTION carillon.reap_new IS 'Internal: handles some feedback that no pass has handled yet.';
+COMMENT ON FUNCTION carillon.catch_up_next_table IS 'Internal: applies some feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedback that no pass has handled yet.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.reapable IS
     'Internal: returns what a feedback pass would delete now, table by table; fault says why that cannot be determined.';
-COMMENT ON FUNCTION carillon.path_of IS
+COMMENT ON FUNCTION carillon.owner_search_path IS
     'Internal: returns the search_path of a table''s owner, for which its triggers were written.';
 COMMENT ON FUNCTION carillon.unsafe_reaper IS
     'Internal: returns why triggers of watched tables would run with too many rights, with a remedy; null if they would not.';
-COMMENT ON FUNCTION carillon.prepared IS
+COMMENT ON FUNCTION carillon.prepared_statements IS
     'Internal: returns the prepared statements of this session, with the text that prepares them again.';
-COMMENT ON FUNCTION carillon.traces IS
+COMMENT ON FUNCTION carillon.session_state IS
     'Internal: returns what a table''s code can leave in a session so that it later runs with the rights of the session''s '
     'user, by kind and present state.';
-COMMENT ON FUNCTION carillon.prepare_again IS
+COMMENT ON FUNCTION carillon.restore_prepared_statements IS
     'Internal: restores the prepared statements of the session, which a rollback does not.';
-COMMENT ON FUNCTION carillon.watched_match IS
+COMMENT ON FUNCTION carillon.watched_statement IS
     'Internal: builds the statement that deletes from a watched table (DELETE) or counts its dead tokens (SELECT).';
-COMMENT ON FUNCTION carillon.run_watched IS
-    'Internal: runs the statement of watched_match() as carillon_reaper and returns its count.';
+COMMENT ON FUNCTION carillon.run_watched_statement IS
+    'Internal: runs the statement of watched_statement() as carillon_reaper and returns its count.';
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
-COMMENT ON FUNCTION carillon.catch_up IS 'Internal: applies some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.catch_up_table IS 'Internal: applies some of the feedback that a watched table has missed.';
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
 COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
@@ -8287,9 +8290,9 @@ COMMENT ON FUNCTION carillon.requeue_failures IS
     'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
     'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
     '0 if none matches or all were requeued before. Recorded in audit.';
-COMMENT ON FUNCTION carillon.failures_end IS
+COMMENT ON FUNCTION carillon.failure_step_end IS
     'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
-COMMENT ON FUNCTION carillon.failures_app IS
+COMMENT ON FUNCTION carillon.check_failure_step IS
     'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
 COMMENT ON FUNCTION carillon.count_failures IS
     'Counts the failures that requeue_step or dismiss_step would take among the first depth failures of an app between two '
@@ -8300,13 +8303,14 @@ COMMENT ON FUNCTION carillon.requeue_step IS
 COMMENT ON FUNCTION carillon.dismiss_step IS
     'Marks failures of an app as needing no action, among the first depth failures between two times: dashboards hide them, and '
     'bulk requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
-COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
-COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
+COMMENT ON FUNCTION carillon.unused_job_ids IS 'Internal: returns unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 COMMENT ON FUNCTION carillon.insert_jobs IS
     'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
     'or failed.';
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
-COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
+COMMENT ON FUNCTION carillon.end_as_cancelled IS
+    'Internal: ends jobs that are not sent, because they were cancelled or superseded.';
 COMMENT ON FUNCTION carillon.return_uncancelled IS
     'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
@@ -8317,18 +8321,20 @@ COMMENT ON FUNCTION carillon.search_token IS
     'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
     'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
     'sent leaves no record of its token.';
+COMMENT ON FUNCTION carillon.use_session_path IS
+    'Internal: restores the search_path of the session until the calling function returns.';
 COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
-COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: returns the last outcome of messages that have expired.';
+COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
 COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
-COMMENT ON FUNCTION carillon.shortened IS
+COMMENT ON FUNCTION carillon.shortened_token IS
     'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
 COMMENT ON FUNCTION carillon.split_job IS
     'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns their number.';
 COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
 COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
-COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
+COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
 COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
@@ -8340,9 +8346,10 @@ COMMENT ON FUNCTION carillon.quarantine_from IS
     'Internal: returns the number of lost claims from which a job is in quarantine.';
 COMMENT ON FUNCTION carillon.quarantine_size IS
     'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
-COMMENT ON FUNCTION carillon.count_death IS
+COMMENT ON FUNCTION carillon.lost_claims_after_death IS
     'Internal: returns the number of lost claims of a job after another worker has died with it.';
-COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.return_lost_jobs IS
+    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
 COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';
 COMMENT ON FUNCTION carillon.take_rate_turn IS
@@ -8601,18 +8608,19 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app own_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
-                pace_devices pace_push lock_waiting apply_pace
-                job ready_job scheduled_job changed narrowed payloads_of keep_failed ending end_messages settle
-                why_unsettled last_attempts unique_ids_of settle_unrecorded end_unrecorded is_transient
-                fail_jobs discard shortened split_job split
-                find_cancelled lock_unfinished record_cancelled updated_tokens as_cancelled end_cancelled count_tokens
-                release return_uncancelled return_jobs insert_jobs renumber free_ids put_off promote_due promote
-                take_over gone_workers recover quarantine_from quarantine_size count_death
-                check_watched unfit_to_watch path_of as_reaper unsafe_reaper prepared traces prepare_again watched_match
-                run_watched reap_watched catch_up bad_token_is_dead awaits_counts died_at dead_tokens
-                reap_tokens reap_tables reap_missed reap_new reap_batch reap reap_all reapable
+                pace_devices pace_push lock_waiting_jobs apply_pace
+                job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending end_messages settle
+                why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
+                fail_jobs discard_unreadable shortened_token split_job split
+                find_cancelled lock_unfinished record_cancelled tokens_of_updates as_cancelled end_as_cancelled count_tokens
+                release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
+                take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
+                check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
+                prepared_statements session_state restore_prepared_statements watched_statement
+                run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
+                reap_tokens reap_tables catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8694,7 +8702,6 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/message_status.sql', '0.1.0'),
     ('functions/open_breakers.sql', '0.1.0'),
     ('functions/order_updates.sql', '0.1.0'),
-    ('functions/own_path.sql', '0.1.0'),
     ('functions/pace_devices.sql', '0.1.0'),
     ('functions/partitions.sql', '0.1.0'),
     ('functions/promote.sql', '0.1.0'),
@@ -8708,6 +8715,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/requeue_step.sql', '0.1.0'),
     ('functions/return_jobs.sql', '0.1.0'),
     ('functions/search.sql', '0.1.0'),
+    ('functions/session_path.sql', '0.1.0'),
     ('functions/settle.sql', '0.1.0'),
     ('functions/split.sql', '0.1.0'),
     ('functions/submit.sql', '0.1.0'),
@@ -8735,52 +8743,52 @@ UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b572362
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'be36c7649a577bd27add888c50e47ef801290eb8f8d8141029c19a20fda3456a' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '8d8ce88fae24a0354302ae1825a03ff6b7140d905829ba92fcfcc008f37fc6ef' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '7f6d0dc5c9d76222a3a717fe561a782a512ffdb60a10750aa04b3f37c1c53004' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '57d4b5d650cafc3f305ee729cc6220d9b885e4fa604d460b40bfa954dad78f5c' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'a86b8f9eb62a2b84c0740f1772a4ecd0445d8efeab0721e38211da49894c6351' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '75c7d4235b5f5f0ca6dfc95d19b70bf94102685ce931b5ee00958d3ca741b151' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '82003ae32e414cc177827f65f3b8b92de3bec1e50ea2d36b3a8e20d79118c3d3' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '3dae4cd4c7ff4eb17c3c8f23e075a1676dedb2c6999da4039fc88b4b3d7d7582' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'cfce133033f3822a2818083e4c92b00fc55daa9ed3c939a7067ab030f2488051' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = '214b1b65ae85f9a4df5c1c8fce606dc147b77334c8a203a8966ad3bd552d7b0e' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '2ab126501fbeb75f3da802cda12033b6a7069979cbc099e049ee768a25aa8d80' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = 'f5ff265c8c5ededb60d80b8fe7ff653456318479fc61801d7ed6d8a156f1a6e6' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'f6549e638a83521fccafd8ee6f16e5f8ceb409b4cf6149b0538bc212b954b4b6' WHERE file = 'functions/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = '8e802ce070f2556c02ec1801237c81c346468ef882d109a37435baf1dcdee51e' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = 'ad98b88154d89ab7c8dda98772858b9661915acdf02c1926fcd5b971bfe58f93' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = 'dec03345d655b8d9c0de8ee743c8127cf8cb5290805d323bb7d6020ef3cda10e' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'f1c2814ee7e3923e6aa02cb368a8db45902887fda32622ca64f67f8394e1a9e2' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '315e8b0d9180d3e038593a83bd487b2c7f117fb9d7fedcbe1c0dfdb541d07e7f' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'f4a489edcb923b243eb84fc7c239999556631afce26e948cbb1ee07f23a85c22' WHERE file = 'functions/job.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb7bcd04ad55ec62ffa417ef0c9b9657d509bd2e9674207b5572417926fd15c6' WHERE file = 'functions/json.sql';
+UPDATE carillon.schema_routines SET checksum = '4ce0e1b5ba84b19fa22fefc14dfaaa49795100d65e4f34b53c91de5dc2caed60' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = '16e4913e7dcd5235ac81c8050eda36cac536626ed28db998890d2833091648b5' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '1372e94bea3cc05c1ec2ad5a479dec08d80342fb8a479cd31992fc7d4634ec9c' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '9be8531681e7d299aa066184b22a51329c22ed8a3bb4e27a3d121a82fe6b2b49' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = 'df9fbe6eaf14f4e6bb0aedcd276d6150e51a2e4b0ee0407897e3a5e26f016c96' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '3e948cf709e89bf5e4b1bf47767907ba02bbbe822d1483cfb65af108922e3b0d' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = 'e0b8d187b455bc2fed786fa398863c16245d334cb131ddfe4e68b989b93d4848' WHERE file = 'functions/own_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'f195d12a351eb1f72a1a49315a0d07699e1bf92ac86da72fda8e226c3a21472f' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = 'bcc65f1df752eaac07132fc9a5f2696373eb497754660124a636e59b305d4cba' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '5875ac68f42688713693ff0af545e81e0c7174c970bc5aee8329278099792d5b' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '68e430a7048c271992671c86bdc592f960bd9de0b1a5e7d4d9d690b9a70eb2fd' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '33e506940c726a29b9a09ac66ff9196ebe22c64f1e874d54ee1563acb46a41de' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = 'b4ccebe11b316ec51b6a4000ad92c38e0abf748dc7ef30f5eb27cb2d6d9d95ad' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '6d2cb09d121cba64023d87f913cd39d20e3962e8e8703e88f0332dcc6499ebe2' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '7f11e53d9b2b7073386ad41e3121fcbe51cb050ad044b2941ababb6179a81373' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '9892453cb21556053b230a33cfcd453c69ecdb0cb03c3e1ffa52cb44bb97bc0d' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'f378ebee6d646db52f54643506d0e20f460578594e144f5df19f8c204358a26d' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = 'af4f7805232077af47252fe917edb3fbb8fcaca72479c708883a65364abdc236' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = 'e567285544796e5f91245ae85fced55a3be0ef749f4573a359d62d490d5cc224' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = '1d607c492bd4d7f456d24eac54ce4082371b28338f293cebbd080869b624df7f' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '4523da5fff7068526409682efa239297e8a1b1b6c3a6a8d12c29e131460d108c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '9563d88701c91af74030da04c77f6d75521168b9ecf329bfe778292993bee9e3' WHERE file = 'functions/requeue_step.sql';
+UPDATE carillon.schema_routines SET checksum = '539aa0cf2495888b7f5de70cc1490459bd7f6184f084c1d0f382431204efc2ee' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'fffcab4e44672e641be433f545ab5fdffe50c7bc77695ab93173b6186d665615' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '32339ffa7a378a0c1e689424cbd4b063c173b780cbee027f5bd3f5a52b9a8b76' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '403565f523c741f99f9249308d7a3b9df46f07672543470c626a31b1bd16b5a6' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'f5f7df6a782300dd6fabeec88e7d43aaef97cd619b873bba82f29b9c5e496cdf' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = 'cb3f9114bac376fd6a222c23ac49e672e94cec7af81de17cf8587029f93a6642' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '65a5ca26fe5f08b81f0b259e968465648f1dae95516e8bf6def47708e0c836bb' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = 'b7ca571562286c310e9d51db813d6b5c31a6f1345251809b0522df203bf949f6' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
+UPDATE carillon.schema_routines SET checksum = '61e56a99ecdf713753f7a51c35350d540b160256144354522bb437bf41241e03' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'e2623a54f67d2ff1ed2f8188803b4157b1abcddf853a63c6bdc68c511a445781' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = '4f7c4f35868deb9a91399d93fff337e33fdfb53c7d19b29150bf61d5e70734b5' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '66dbbc821b89fda307b524026400b78dceca5cc58c33b29aa8168ca01877f60c' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '28ffe67313e327c504295afe864ba628a6f88a1be697a49315b2937ed04899a6' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '26531252e89130d139927f1f0bcf9dc89eb79ee50d30cd71d63f41ea01b723bc' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '42e0026460297f210c7a153c30628677643ee4cd353da206e20a695cc2a84e69' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '9bb98fd3007936330a2211a172ddb44197895b06f167f1c30709f169cd33ed91' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'fdebdae8bc2066a53c43926a7d09dcf517b97bde8c73d08b148d714b3d0891ae' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '5d31ec7f70185cd3a5885fb34b4140e92e5c1f3d8dbb66fd0b4371f17f86aa9d' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'ef0d9f2de98e11d5f5e5404638a4534f3706a2ebf0579a5b76662752ac373f41' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = '0b7793e7aad018f5e01efc09ae2a1b6258cfc20f4663cb0d82d644a5d8a92d56' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -8,16 +8,16 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
 
--- replaced() also records a null, for example of a limit that was null before.
-CREATE OR REPLACE FUNCTION carillon.replaced(before jsonb, after jsonb) RETURNS jsonb
+-- changed_members() also records a null, for example of a limit that was null before.
+CREATE OR REPLACE FUNCTION carillon.changed_members(before jsonb, after jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
     FROM jsonb_object_keys(before || after) AS k(key)
     WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
 $$;
-COMMENT ON FUNCTION carillon.replaced IS 'Internal: returns the members whose values differ, each with its earlier value.';
+COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 
--- record_change() leaves out details that are null. `changed` holds new and earlier values: see replaced().
+-- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (actor, source, action, app, details)
@@ -55,7 +55,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
     after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
-    changed jsonb := carillon.replaced(before, after);
+    changed jsonb := carillon.changed_members(before, after);
     pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
 BEGIN
     IF TG_OP <> 'UPDATE' THEN
@@ -97,7 +97,7 @@ BEGIN
                         ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
                         ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
                     WHERE p.is_other AND TG_OP = 'UPDATE')),
-            CASE TG_OP WHEN 'UPDATE' THEN carillon.replaced(
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.changed_members(
                 jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
                 jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
     END IF;

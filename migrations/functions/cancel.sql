@@ -60,22 +60,22 @@ $$;
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
 
-CREATE OR REPLACE FUNCTION carillon.updated_tokens(push_type text, tokens text[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION carillon.tokens_of_updates(push_type text, tokens text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
 $$;
-COMMENT ON FUNCTION carillon.updated_tokens IS
+COMMENT ON FUNCTION carillon.tokens_of_updates IS
     'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
 
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at,
-        carillon.updated_tokens(job.push_type, job.tokens))::carillon.cancelled_job
+        carillon.tokens_of_updates(job.push_type, job.tokens))::carillon.cancelled_job
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
--- record_cancelled() keeps the search_path of its caller, and may run after own_path().
+-- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -107,7 +107,8 @@ BEGIN
         GROUP BY g.message_id, u.message_id));
 END
 $$;
-COMMENT ON FUNCTION carillon.record_cancelled IS 'Internal: records cancelled jobs in results or unfinished.';
+COMMENT ON FUNCTION carillon.record_cancelled IS
+    'Internal: records jobs that were cancelled or superseded, in results or unfinished.';
 
 -- remnants() reads inflight once for all the messages.
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
@@ -135,7 +136,7 @@ COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of mess
 
 -- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
 -- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
-CREATE OR REPLACE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[])
+CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
 RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -153,17 +154,18 @@ DECLARE
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
     FOR look IN 1..2 LOOP
-        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting.app) l);
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            DELETE FROM carillon.messages m
+            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))
+                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))
                 ::carillon.cancelled_job AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
-            WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.updated_tokens(s.push_type, s.tokens))
+                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.tokens_of_updates(s.push_type, s.tokens))
                 ::carillon.cancelled_job AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
@@ -172,7 +174,7 @@ BEGIN
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
-                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting.app AND u.message_id = s.id));
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
         EXIT WHEN cardinality(sought) = 0;
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
@@ -182,9 +184,9 @@ BEGIN
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason, m.created_at, carillon.updated_tokens(m.push_type, m.tokens))::carillon.cancelled_job AS job
+                    m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))::carillon.cancelled_job AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
@@ -192,37 +194,37 @@ BEGIN
     END LOOP;
     IF cardinality(sought) > 0 THEN
         INSERT INTO carillon.cancelled AS c (app_id, message_id)
-        SELECT remove_waiting.app, r.message_id FROM unnest(rest) r
+        SELECT remove_waiting_jobs.app, r.message_id FROM unnest(rest) r
         LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
         -- Some pushes may have returned meanwhile, and wait for a retry.
-        SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        SELECT remove_waiting_jobs.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_waiting IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
+COMMENT ON FUNCTION carillon.remove_waiting_jobs IS 'Internal: removes the waiting jobs of messages from messages and scheduled.';
 
 -- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_jobs(app integer, split bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.waiting_job_ids(app integer, split bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
         SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
             SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
             WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_jobs.app AND b.id = ANY (split)
+        WHERE b.app_id = waiting_job_ids.app AND b.id = ANY (split)
         UNION ALL
         SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_jobs.app AND s.broadcast_id = ANY (split)
+        WHERE s.app_id = waiting_job_ids.app AND s.broadcast_id = ANY (split)
         UNION ALL
         SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_jobs.app AND u.broadcast_id = ANY (split)
+        WHERE u.app_id = waiting_job_ids.app AND u.broadcast_id = ANY (split)
     ) AS p
 $$;
-COMMENT ON FUNCTION carillon.waiting_jobs IS 'Internal: the ids of waiting jobs of messages that were split.';
+COMMENT ON FUNCTION carillon.waiting_job_ids IS 'Internal: the ids of waiting jobs of messages that were split.';
 
 -- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
 -- check cancelled and split_messages.cancelled_at.
@@ -254,8 +256,8 @@ BEGIN
         ORDER BY b.id FOR UPDATE;
         UPDATE carillon.split_messages b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
-        taken := carillon.remove_waiting(target.app_id,
-            target.whole || carillon.waiting_jobs(target.app_id, target.split), target.whole);
+        taken := carillon.remove_waiting_jobs(target.app_id,
+            target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
         PERFORM carillon.record_of_actor('cancel', target.app_id, jsonb_build_object(

@@ -87,7 +87,7 @@ BEGIN
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
         PERFORM carillon.record_of_actor('request channel', target.id,
-            jsonb_build_object('reference', reference, 'policy', policy), carillon.replaced(
+            jsonb_build_object('reference', reference, 'policy', policy), carillon.changed_members(
                 jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
                 CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
     END IF;
@@ -271,7 +271,7 @@ $$;
 COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 
 -- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
--- which the comparison then handles, so that a settlement never waits for a caller. It may run after own_path().
+-- which the comparison then handles, so that a settlement never waits for a caller. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'

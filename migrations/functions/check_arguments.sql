@@ -2,20 +2,20 @@
 --
 -- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
 
-CREATE OR REPLACE FUNCTION carillon.has_fields(m carillon.message_arguments) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
-COMMENT ON FUNCTION carillon.has_fields IS 'Internal: whether any argument is given of which a payload is built.';
+COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
 
-CREATE OR REPLACE FUNCTION carillon.field_names() RETURNS text
+CREATE OR REPLACE FUNCTION carillon.payload_field_names() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT 'alert, title, subtitle, body, badge, badge_add, sound, content_available, mutable_content, category, '
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
 $$;
-COMMENT ON FUNCTION carillon.field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
@@ -157,11 +157,11 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
-    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
+    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object'
+    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
         THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
@@ -185,7 +185,7 @@ BEGIN
         '"target-content-id":' || to_json(m.target_content_id),
         '"filter-criteria":' || to_json(m.filter_criteria),
         '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
-        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact(m.aps), 2), -1) END), '');
+        CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact_json(m.aps), 2), -1) END), '');
 END
 $$;
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
@@ -216,8 +216,8 @@ DECLARE
     limit_of CONSTANT integer := carillon.payload_limit(push_type, protocol);
     wrong record;
 BEGIN
-    IF m.payload IS NOT NULL OR carillon.has_fields(m) THEN
-        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.field_names() || ' is given', 'a value',
+    IF m.payload IS NOT NULL OR carillon.has_payload_fields(m) THEN
+        refusal := carillon.refusal('payloads', 'null if payload, ' || carillon.payload_field_names() || ' is given', 'a value',
             'Each of payloads is a whole payload.');
     ELSIF array_ndims(given) > 1 THEN
         refusal := carillon.refusal('payloads', 'an array of payloads', 'an array of arrays');
@@ -229,7 +229,7 @@ BEGIN
         RETURN;
     END IF;
     IF m.payloads_type = 'jsonb[]'::regtype THEN
-        given := ARRAY(SELECT carillon.compact(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
+        given := ARRAY(SELECT carillon.compact_json(g.payload::jsonb) FROM unnest(given) WITH ORDINALITY AS g(payload, place)
             ORDER BY g.place);
     END IF;
     -- Checked first, so that an oversized payload is neither parsed nor copied.
@@ -250,7 +250,8 @@ BEGIN
             NULL;  -- the query below finds the malformed one
     END;
     SELECT g.place, g.payload, g.whole IS NULL AS is_malformed INTO wrong FROM (
-        SELECT u.place, u.payload, CASE WHEN payloads IS NULL THEN carillon.parsed(u.payload) ELSE u.payload::json END AS whole
+        SELECT u.place, u.payload,
+            CASE WHEN payloads IS NULL THEN carillon.json_or_null(u.payload) ELSE u.payload::json END AS whole
         FROM unnest(given) WITH ORDINALITY AS u(payload, place)
     ) AS g
     WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;

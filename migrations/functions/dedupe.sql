@@ -20,21 +20,21 @@ COMMENT ON FUNCTION carillon.ended_unsent IS
 
 -- The interval of a key starts when the message is due. Another message holds the key if its interval has not ended and it may have
 -- been sent. Callers with the same key wait for each other, so exactly one of them enqueues.
-CREATE OR REPLACE FUNCTION carillon.take_key(
+CREATE OR REPLACE FUNCTION carillon.take_dedupe_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
-    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+    VALUES (take_dedupe_key.app_id, take_dedupe_key.key, take_dedupe_key.message_id,
         greatest(now(), run_at) + coalesce(period, interval '1 day'))
     ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until, request = NULL
         WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
     IF FOUND THEN
-        RETURN take_key.message_id;
+        RETURN take_dedupe_key.message_id;
     END IF;
-    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_dedupe_key.app_id AND d.key = take_dedupe_key.key);
 END
 $$;
-COMMENT ON FUNCTION carillon.take_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
+COMMENT ON FUNCTION carillon.take_dedupe_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';

@@ -34,7 +34,7 @@ BEGIN
             RETURN made;
         END IF;
     ELSIF m.payload IS NULL THEN
-        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
+        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact_json(m.alert_json) END;
         -- Most messages use none of these, and skip the closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
             m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
@@ -58,7 +58,7 @@ BEGIN
             '"category":' || to_json(m.category),
             '"thread-id":' || to_json(m.thread_id),
             more) || CASE WHEN m.extra <> '{}'
-                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
+                THEN '},' || substr(carillon.compact_json(m.extra), 2) ELSE '}}' END;
         IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
             made.refusal := carillon.refusal('alert',
                 'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
@@ -75,12 +75,12 @@ BEGIN
                 m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound, m.aps ->> 'alert', m.aps ->> 'badge',
                 m.aps ->> 'sound') = 0;
         END IF;
-    ELSIF carillon.has_fields(m) THEN
-        made.refusal := carillon.refusal('payload', 'null if ' || carillon.field_names() || ' is given', 'a value',
+    ELSIF carillon.has_payload_fields(m) THEN
+        made.refusal := carillon.refusal('payload', 'null if ' || carillon.payload_field_names() || ' is given', 'a value',
             'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
-        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
+        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb)
             ELSE m.payload END;
     END IF;
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
@@ -100,7 +100,7 @@ BEGIN
         RETURN made;
     END IF;
     IF m.payload IS NOT NULL THEN
-        whole := carillon.parsed(made.payload);
+        whole := carillon.json_or_null(made.payload);
         IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
             made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
                 CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);

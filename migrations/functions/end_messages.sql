@@ -13,7 +13,7 @@ COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from 
 
 -- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
 -- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- may run after own_path().
+-- may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -65,9 +65,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 
--- keep_failed() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
--- run after own_path().
-CREATE OR REPLACE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+-- keep_failed_content() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
+-- run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     today CONSTANT timestamptz :=
@@ -75,17 +75,17 @@ DECLARE
 BEGIN
     INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
         collapse_id, topic, reference, on_unknown)
-    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed_content.app, j.lane, j.payload,
         j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
     FROM pg_catalog.unnest(jobs) AS j
     WHERE j.payloads IS NULL AND NOT EXISTS (
         SELECT FROM carillon.failed_messages k
-        WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
+        WHERE k.app_id = keep_failed_content.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
     ON CONFLICT DO NOTHING;
     IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
         INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
             expires_at, collapse_id, topic, reference, on_unknown)
-        SELECT coalesce(j.origin, j.id), keep_failed.app, pg_catalog.min(j.lane),
+        SELECT coalesce(j.origin, j.id), keep_failed_content.app, pg_catalog.min(j.lane),
             pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
             pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
             pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
@@ -100,4 +100,4 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.keep_failed IS 'Internal: keeps the content of failed jobs for requeue_failures().';
+COMMENT ON FUNCTION carillon.keep_failed_content IS 'Internal: keeps the content of failed jobs for requeue_failures().';

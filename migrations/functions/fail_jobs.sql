@@ -23,7 +23,7 @@ DECLARE
     name text;
     lost carillon.unfinished;
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     BEGIN
         PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
             broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
@@ -50,7 +50,7 @@ BEGIN
     -- Keeps the content for requeue_failures(), if possible.
     BEGIN
         IF NOT is_written OR failed > 0 THEN
-            PERFORM carillon.keep_failed(app, ARRAY[job]);
+            PERFORM carillon.keep_failed_content(app, ARRAY[job]);
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
@@ -127,13 +127,13 @@ DECLARE
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
     SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
     FROM pg_catalog.unnest(jobs) AS j, LATERAL (
         SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
-    PERFORM carillon.keep_failed(app, jobs);
+    PERFORM carillon.keep_failed_content(app, jobs);
     PERFORM carillon.end_messages(app, ARRAY(
         SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
             broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
@@ -159,24 +159,24 @@ COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs t
 
 -- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
 -- never be sent.
-CREATE OR REPLACE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
     whole carillon.job;
 BEGIN
-    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
         attempt => m.attempt, lost_claims => m.lost_claims, origin => m.origin, broadcast_id => m.broadcast_id,
         created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     BEGIN
         INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
-        PERFORM carillon.end_messages(discard.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+        VALUES (coalesce(whole.origin, whole.id), discard_unreadable.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.end_messages(discard_unreadable.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
             reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
             attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
     EXCEPTION
@@ -184,10 +184,10 @@ BEGIN
             IF carillon.is_transient(SQLSTATE) THEN
                 RAISE;
             END IF;
-            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
     END;
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.discard IS
+COMMENT ON FUNCTION carillon.discard_unreadable IS
     'Internal: ends a message that is too large to be read, after an attempt to split it ran out of memory.';

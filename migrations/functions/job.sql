@@ -34,8 +34,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
 
--- In changed(), a new reason replaces the status as well.
-CREATE OR REPLACE FUNCTION carillon.changed(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+-- In changed_job(), a new reason replaces the status as well.
+CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -48,10 +48,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
         last_reason => coalesce(last_reason, job.last_reason))
 $$;
-COMMENT ON FUNCTION carillon.changed IS
+COMMENT ON FUNCTION carillon.changed_job IS
     'Internal: returns a job with new values in the named fields; null keeps the present value.';
 
-CREATE OR REPLACE FUNCTION carillon.narrowed(job carillon.job, chosen text[]) RETURNS carillon.job
+CREATE OR REPLACE FUNCTION carillon.narrowed_job(job carillon.job, chosen text[]) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     job.payloads := carillon.payloads_of(job, chosen);
@@ -59,7 +59,7 @@ BEGIN
     RETURN job;
 END
 $$;
-COMMENT ON FUNCTION carillon.narrowed IS 'Internal: returns a job with only some of its tokens.';
+COMMENT ON FUNCTION carillon.narrowed_job IS 'Internal: returns a job with only some of its tokens.';
 
 -- If the job contains a token twice, in upper and lower case, the first one counts, as it does when a claim is read.
 CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]

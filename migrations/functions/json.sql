@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION carillon.parsed(value text) RETURNS json
+CREATE OR REPLACE FUNCTION carillon.json_or_null(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN value::json;
@@ -7,9 +7,9 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.parsed IS 'Internal: returns a text as JSON, or null if it is not JSON.';
+COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns a text as JSON, or null if it is not JSON.';
 
-CREATE OR REPLACE FUNCTION carillon.parsed_jsonb(value text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.jsonb_or_null(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN value::jsonb;
@@ -18,7 +18,7 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.parsed_jsonb IS
+COMMENT ON FUNCTION carillon.jsonb_or_null IS
     'Internal: returns a text as jsonb, or null if it is not JSON or jsonb cannot store it.';
 
 -- A driver may send JSON as text. Malformed JSON must not become a plain alert: the device would show braces and quotes.
@@ -26,20 +26,20 @@ CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETUR
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
         || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
-    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.parsed(value)) IS DISTINCT FROM 'object'
+    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
 $$;
 COMMENT ON FUNCTION carillon.broken_json IS
     'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
 
--- The pattern of compact() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it will
--- be refused, and the replacement would take seconds.
-CREATE OR REPLACE FUNCTION carillon.compact(value jsonb) RETURNS text
+-- The pattern of compact_json() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it
+-- will be refused, and the replacement would take seconds.
+CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
-COMMENT ON FUNCTION carillon.compact IS 'Internal: returns jsonb as text without spaces after colons and commas.';
+COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';
 
 CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$

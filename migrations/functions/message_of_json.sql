@@ -1,7 +1,7 @@
 -- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
 
--- is_fit() is needed because jsonb_populate_record() converts any value to text.
-CREATE OR REPLACE FUNCTION carillon.is_fit(name text, type regtype, value jsonb) RETURNS boolean
+-- fits_argument() is needed because jsonb_populate_record() converts any value to text.
+CREATE OR REPLACE FUNCTION carillon.fits_argument(name text, type regtype, value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE
         WHEN jsonb_typeof(value) = 'null' OR type = 'jsonb'::regtype THEN true
@@ -14,7 +14,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         ELSE jsonb_typeof(value) = 'string'
     END
 $$;
-COMMENT ON FUNCTION carillon.is_fit IS 'Internal: returns whether a member has the JSON type that its argument takes.';
+COMMENT ON FUNCTION carillon.fits_argument IS 'Internal: returns whether a member has the JSON type that its argument takes.';
 
 -- unfit_member() is needed because PostgreSQL's own error does not name the member.
 CREATE OR REPLACE FUNCTION carillon.unfit_member(message jsonb) RETURNS carillon.refusal
@@ -24,7 +24,7 @@ DECLARE
 BEGIN
     FOR member IN
         SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
-            carillon.is_fit(b.key, a.atttypid::regtype, b.value) AS is_fit
+            carillon.fits_argument(b.key, a.atttypid::regtype, b.value) AS is_fit
         FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
         ORDER BY 5, b.key
@@ -83,7 +83,7 @@ BEGIN
     IF EXISTS (
         SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
             AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
-        WHERE NOT carillon.is_fit(b.key, a.atttypid::regtype, b.value)
+        WHERE NOT carillon.fits_argument(b.key, a.atttypid::regtype, b.value)
     ) THEN
         PERFORM carillon.refuse(carillon.unfit_member(message));
     END IF;

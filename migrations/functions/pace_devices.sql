@@ -3,9 +3,9 @@
 --
 -- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
 
--- lock_waiting() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that have an
--- id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
-CREATE OR REPLACE FUNCTION carillon.lock_waiting(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
+-- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that
+-- have an id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
+CREATE OR REPLACE FUNCTION carillon.lock_waiting_jobs(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
 LANGUAGE plpgsql ROWS 1 AS $$
 BEGIN
     -- Two scans of an index: an OR of their conditions would read all jobs of the app.
@@ -14,12 +14,12 @@ BEGIN
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.id = message
             UNION ALL
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
-        AND s.id <> ALL (held) AND (lock_waiting.tokens[1] = ANY (s.tokens)
-            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting.tokens))))
+        AND s.id <> ALL (held) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
     FOR UPDATE SKIP LOCKED;
 END
 $$;
-COMMENT ON FUNCTION carillon.lock_waiting IS 'Internal: locks the rows of scheduled in which background pushes wait.';
+COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of scheduled in which background pushes wait.';
 
 -- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
 -- waits, in the slot of an older push with the same meaning if one waits, which it replaces. If a newer one waits, the push is
@@ -51,7 +51,7 @@ BEGIN
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
-            PERFORM carillon.lock_waiting(app, waiting.message_id, ARRAY[token], held);
+            PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], held);
             verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
         END IF;
         IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
@@ -75,7 +75,7 @@ CREATE OR REPLACE FUNCTION carillon.apply_pace(
 LANGUAGE plpgsql AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
-        SELECT carillon.lock_waiting(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
+        SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
             SELECT p.replaces AS message, array_agg(p.token) AS tokens FROM unnest(paced) AS p
             WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
     waiting carillon.scheduled[];

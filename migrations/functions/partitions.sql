@@ -12,10 +12,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
 $$;
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 
--- The table that make_table() makes gets the constraints, indexes and columns that users have added to the parent. Attaching it
--- later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is dropped whole, so
--- inserts need not start a vacuum.
-CREATE OR REPLACE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+-- The table that make_partition_table() makes gets the constraints, indexes and columns that users have added to the parent.
+-- Attaching it later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is
+-- dropped whole, so inserts need not start a vacuum.
+CREATE OR REPLACE FUNCTION carillon.make_partition_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
@@ -25,7 +25,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.make_table IS 'Internal: creates a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 
 -- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
 -- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
@@ -97,11 +97,11 @@ BEGIN
 
     FOREACH day IN ARRAY days LOOP
         CONTINUE WHEN day < upper_bound;
-        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+        PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
     END LOOP;
     IF is_used THEN
         child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
-        PERFORM carillon.make_table(parent, parent || '_next');
+        PERFORM carillon.make_partition_table(parent, parent || '_next');
         EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
         EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
         EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);

@@ -1,11 +1,11 @@
 -- Moves jobs that are due from scheduled to messages.
 
--- put_off() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
+-- delay_jobs() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
 -- refuses the update or the table is locked.
-CREATE OR REPLACE FUNCTION carillon.put_off(due tid[]) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.delay_jobs(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
@@ -14,9 +14,9 @@ EXCEPTION
         END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.put_off IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
+COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 
-CREATE OR REPLACE FUNCTION carillon.promote_due(due tid[], cancelled tid[])
+CREATE OR REPLACE FUNCTION carillon.promote_rows(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -45,7 +45,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.promote_due IS
+COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
 -- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
@@ -111,20 +111,20 @@ BEGIN
         unnest(a.due, a.messages) AS d(tid, message)
     WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
-        PERFORM carillon.put_off(unsure);
+        PERFORM carillon.delay_jobs(unsure);
     END IF;
     IF kept IS NOT NULL THEN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_due(due, cancelled) m;
+        RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint FROM carillon.promote_rows(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
                     RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint
-                        FROM carillon.promote_due(ARRAY[one], cancelled) m;
+                        FROM carillon.promote_rows(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;

@@ -121,8 +121,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 
--- reap_missed() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
-CREATE OR REPLACE FUNCTION carillon.reap_missed(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+-- catch_up_next_table() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
+CREATE OR REPLACE FUNCTION carillon.catch_up_next_table(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     watched carillon.watched_tables;
@@ -135,7 +135,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+    SELECT c.* INTO made FROM carillon.catch_up_table(watched, most) c;
     UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
     WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
     batch.state := 'more';
@@ -149,10 +149,10 @@ BEGIN
     RETURN batch;
 END
 $$;
-COMMENT ON FUNCTION carillon.reap_missed IS 'Internal: applies some feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.catch_up_next_table IS 'Internal: applies some feedback that a watched table has missed.';
 
--- reap_new() handles feedback app by app. What awaits counts stays for a later pass.
-CREATE OR REPLACE FUNCTION carillon.reap_new(only_app integer, after carillon.reap_position, most integer)
+-- reap_new_feedback() handles feedback app by app. What awaits counts stays for a later pass.
+CREATE OR REPLACE FUNCTION carillon.reap_new_feedback(only_app integer, after carillon.reap_position, most integer)
 RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -205,7 +205,7 @@ BEGIN
     RETURN batch;
 END
 $$;
-COMMENT ON FUNCTION carillon.reap_new IS 'Internal: handles some feedback that no pass has handled yet.';
+COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedback that no pass has handled yet.';
 
 -- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
 -- perhaps in a long transaction.
@@ -231,10 +231,10 @@ BEGIN
     END IF;
     -- Tables that fail once new feedback is being handled wait for the next pass.
     IF after IS NULL OR after.watched_table IS NOT NULL THEN
-        batch := carillon.reap_missed(only_app, coalesce(after.watched_table, 0), most);
+        batch := carillon.catch_up_next_table(only_app, coalesce(after.watched_table, 0), most);
     END IF;
     IF batch.state IS NULL THEN
-        batch := carillon.reap_new(only_app, after, most);
+        batch := carillon.reap_new_feedback(only_app, after, most);
     END IF;
     RETURN batch;
 END
@@ -301,7 +301,7 @@ BEGIN
             tokens := NULL;
             fault := NULL;
             BEGIN
-                SELECT carillon.run_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
+                SELECT carillon.run_watched_statement(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
                 FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
             EXCEPTION
                 WHEN OTHERS THEN

@@ -1,8 +1,8 @@
 -- The feedback pass in watched tables.
 
--- path_of() returns the setting of the role in this database, or else of the role, or else of the database. The table's schema
--- comes last.
-CREATE OR REPLACE FUNCTION carillon.path_of(relation regclass) RETURNS text
+-- owner_search_path() returns the setting of the role in this database, or else of the role, or else of the database. The table's
+-- schema comes last.
+CREATE OR REPLACE FUNCTION carillon.owner_search_path(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
             SELECT substr(v.setting, length('search_path=') + 1)
@@ -12,9 +12,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
         ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
-    FROM pg_class c WHERE c.oid = path_of.relation
+    FROM pg_class c WHERE c.oid = owner_search_path.relation
 $$;
-COMMENT ON FUNCTION carillon.path_of IS
+COMMENT ON FUNCTION carillon.owner_search_path IS
     'Internal: returns the search_path of a table''s owner, for which its triggers were written.';
 
 -- With rights in this schema, carillon_reaper could change its own function.
@@ -59,26 +59,26 @@ $$;
 COMMENT ON FUNCTION carillon.unsafe_reaper IS
     'Internal: returns why triggers of watched tables would run with too many rights, with a remedy; null if they would not.';
 
-CREATE OR REPLACE FUNCTION carillon.prepared() RETURNS jsonb
+CREATE OR REPLACE FUNCTION carillon.prepared_statements() RETURNS jsonb
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
         THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
             '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
     FROM pg_prepared_statements p
 $$;
-COMMENT ON FUNCTION carillon.prepared IS
+COMMENT ON FUNCTION carillon.prepared_statements IS
     'Internal: returns the prepared statements of this session, with the text that prepares them again.';
 
 -- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
 -- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
-CREATE OR REPLACE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    VALUES ('changed settings of the session: SET belongs into the definition of its function', traces.path || (
+    VALUES ('changed settings of the session: SET belongs into the definition of its function', session_state.path || (
             SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
-        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed prepared statements of the session', carillon.prepared_statements()::text),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
             WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
@@ -90,31 +90,31 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 ELSE random() END) FROM pg_trigger t
             WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
 $$;
-COMMENT ON FUNCTION carillon.traces IS
+COMMENT ON FUNCTION carillon.session_state IS
     'Internal: returns what a table''s code can leave in a session so that it later runs with the rights of the session''s '
     'user, by kind and present state.';
 
-CREATE OR REPLACE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.restore_prepared_statements(before jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
 BEGIN
-    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared_statements()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
         EXECUTE format('DEALLOCATE %I', one.key);
     END LOOP;
     FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
-        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+        SELECT n.key FROM jsonb_each(carillon.prepared_statements()) n)) b
     LOOP
         EXECUTE one.text;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.prepare_again IS
+COMMENT ON FUNCTION carillon.restore_prepared_statements IS
     'Internal: restores the prepared statements of the session, which a rollback does not.';
 
 -- $1 and $2 are the dead tokens and their times. Watched tables may hold hex digits in either case. Runs with the owner's
 -- search_path.
-CREATE OR REPLACE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.watched_statement(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     app_type CONSTANT text := carillon.check_watched(
@@ -137,20 +137,20 @@ BEGIN
                 ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
 END
 $$;
-COMMENT ON FUNCTION carillon.watched_match IS
+COMMENT ON FUNCTION carillon.watched_statement IS
     'Internal: builds the statement that deletes from a watched table (DELETE) or counts its dead tokens (SELECT).';
 
--- run_watched() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then, even their
--- search_path may be in effect.
-CREATE OR REPLACE FUNCTION carillon.run_watched(
+-- run_watched_statement() undoes whatever the table's triggers and policies leave in the session, even after an error. Until then,
+-- even their search_path may be in effect.
+CREATE OR REPLACE FUNCTION carillon.run_watched_statement(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    statement CONSTANT text := carillon.watched_match(watched, what);
-    path CONSTANT text := carillon.path_of(watched.relation);
-    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
-    statements CONSTANT jsonb := carillon.prepared();
+    statement CONSTANT text := carillon.watched_statement(watched, what);
+    path CONSTANT text := carillon.owner_search_path(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.session_state(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared_statements();
     unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
     left_behind text;
     rows bigint;
@@ -161,7 +161,7 @@ BEGIN
     END IF;
     rows := carillon.as_reaper(statement, path, gone, gone_at);
     SELECT t.kind INTO left_behind
-    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+    FROM ROWS FROM (carillon.session_state(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
         AS t(kind, state, before)
     WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
     IF left_behind IS NOT NULL THEN
@@ -171,12 +171,12 @@ BEGIN
 EXCEPTION
     WHEN OTHERS OR query_canceled OR assert_failure THEN
         -- Everything else is rolled back.
-        PERFORM carillon.prepare_again(statements);
+        PERFORM carillon.restore_prepared_statements(statements);
         RAISE;
 END
 $$;
-COMMENT ON FUNCTION carillon.run_watched IS
-    'Internal: runs the statement of watched_match() as carillon_reaper and returns its count.';
+COMMENT ON FUNCTION carillon.run_watched_statement IS
+    'Internal: runs the statement of watched_statement() as carillon_reaper and returns its count.';
 
 -- If the table's own constraints or triggers refuse to delete a row, the row stays and `fault` says why; any other problem raises
 -- an error. reap_watched() never waits long for a lock, because a deadlock could abort a transaction of the application.
@@ -189,7 +189,7 @@ DECLARE
     one record;
     other record;
 BEGIN
-    deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
+    deleted := carillon.run_watched_statement(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
         -- One of the rows is at fault; halving the list finds it.
@@ -206,9 +206,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 
--- catch_up() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row cannot
--- be applied yet. Feedback that awaits counts is still missed.
-CREATE OR REPLACE FUNCTION carillon.catch_up(
+-- catch_up_table() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row
+-- cannot be applied yet. Feedback that awaits counts is still missed.
+CREATE OR REPLACE FUNCTION carillon.catch_up_table(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -230,7 +230,7 @@ BEGIN
     missed_from := coalesce(waiting, CASE WHEN rows = most THEN last + 1 END);
     deleted := 0;
     IF gone IS NOT NULL THEN
-        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        SELECT r.deleted, r.fault INTO catch_up_table.deleted, catch_up_table.fault
         FROM carillon.reap_watched(watched, gone, gone_at) r;
     END IF;
 EXCEPTION
@@ -240,4 +240,4 @@ EXCEPTION
         fault := SQLERRM;
 END
 $$;
-COMMENT ON FUNCTION carillon.catch_up IS 'Internal: applies some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.catch_up_table IS 'Internal: applies some of the feedback that a watched table has missed.';

@@ -1,17 +1,17 @@
 -- Counts, requeues and dismisses failures in steps, for interactive use.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
-CREATE OR REPLACE FUNCTION carillon.failures_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.failed_at FROM carillon.failures f
-    WHERE f.app_id = failures_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
     ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
 $$;
-COMMENT ON FUNCTION carillon.failures_end IS
+COMMENT ON FUNCTION carillon.failure_step_end IS
     'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
 
-CREATE OR REPLACE FUNCTION carillon.failures_app(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -28,7 +28,7 @@ BEGIN
     RETURN target;
 END
 $$;
-COMMENT ON FUNCTION carillon.failures_app IS
+COMMENT ON FUNCTION carillon.check_failure_step IS
     'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
 
 CREATE OR REPLACE FUNCTION carillon.count_failures(
@@ -38,8 +38,8 @@ CREATE OR REPLACE FUNCTION carillon.count_failures(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
-    last CONSTANT timestamptz := carillon.failures_end(target.id, after, until, depth);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, depth);
 BEGIN
     IF action = 'requeue' THEN
         SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
@@ -63,9 +63,9 @@ CREATE OR REPLACE FUNCTION carillon.requeue_step(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failures_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, depth);
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
@@ -88,9 +88,9 @@ CREATE OR REPLACE FUNCTION carillon.dismiss_step(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.failures_app(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failures_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, depth);
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);

@@ -4,7 +4,7 @@
 
 -- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
 -- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
-CREATE OR REPLACE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION carillon.unused_job_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
@@ -23,24 +23,24 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION carillon.free_ids IS 'Internal: returns unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.unused_job_ids IS 'Internal: returns unused ids for jobs of an app.';
 
--- renumber() keeps results and apns-ids those of the message.
-CREATE OR REPLACE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+-- renumber_jobs() keeps results and apns-ids those of the message.
+CREATE OR REPLACE FUNCTION carillon.renumber_jobs(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
-    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
+    SELECT j.id, renumber_jobs.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
         coalesce(j.created_at, now())
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
-        SELECT carillon.changed(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
+        SELECT carillon.changed_job(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
         FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
-        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
+        JOIN unnest(carillon.unused_job_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
 END
 $$;
-COMMENT ON FUNCTION carillon.renumber IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
+COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
 -- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
 -- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
@@ -52,7 +52,7 @@ DECLARE
     refused carillon.job[];
 BEGIN
     BEGIN
-        -- own_path(), the second form.
+        -- use_session_path(), the second form.
         PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
@@ -111,7 +111,7 @@ COMMENT ON FUNCTION carillon.insert_jobs IS
     'or failed.';
 
 -- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
--- would slow each call: its names have schemas, as after own_path().
+-- would slow each call: its names have schemas, as after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -125,20 +125,20 @@ BEGIN
             SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
             FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
         END IF;
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
+        jobs := carillon.renumber_jobs(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
         is_new := true;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
 
--- If PostgreSQL refuses to record the jobs of end_cancelled() as cancelled, they fail.
-CREATE OR REPLACE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
+-- Results count superseded pushes as cancelled too. If PostgreSQL refuses to record the jobs of end_as_cancelled(), they fail.
+CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
 BEGIN
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
@@ -148,7 +148,8 @@ EXCEPTION
         PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
 END
 $$;
-COMMENT ON FUNCTION carillon.end_cancelled IS 'Internal: ends jobs that were cancelled.';
+COMMENT ON FUNCTION carillon.end_as_cancelled IS
+    'Internal: ends jobs that are not sent, because they were cancelled or superseded.';
 
 -- No two jobs of return_uncancelled() have the same id.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
@@ -162,7 +163,7 @@ BEGIN
         ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(ended) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ended);
+        PERFORM carillon.end_as_cancelled(app, ended);
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(unsure) > 0 THEN

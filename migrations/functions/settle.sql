@@ -17,7 +17,7 @@ $$;
 COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
 -- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
-CREATE OR REPLACE FUNCTION carillon.last_attempts(
+CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
     held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
 )
@@ -30,7 +30,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
-COMMENT ON FUNCTION carillon.last_attempts IS 'Internal: returns the last outcome of messages that have expired.';
+COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
 
 CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -108,7 +108,7 @@ BEGIN
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
-            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed(j, tokens => t.list,
+            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
@@ -141,14 +141,14 @@ BEGIN
     END IF;
     IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
-        FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        FROM carillon.outcomes_before_expiry(held, ended, ended_expired, ended_status, ended_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
     END IF;
     IF has_requeueable THEN
         requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed(j, pushes.tokens) END
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
             FROM (
                 SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
@@ -159,7 +159,7 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed(j,
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
                 id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
                 payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
                 attempt => a.attempt, lost_claims => 0::smallint,
@@ -178,7 +178,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- own_path(), the second form.
+    -- use_session_path(), the second form.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.
@@ -213,7 +213,7 @@ BEGIN
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
     END IF;
     IF has_requeueable THEN
-        PERFORM carillon.keep_failed(app, requeueable);
+        PERFORM carillon.keep_failed_content(app, requeueable);
     END IF;
     IF has_dead THEN
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)

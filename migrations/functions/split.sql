@@ -1,14 +1,14 @@
 -- Splits jobs that have more tokens than one job may have.
 
 -- The planner inlines this function, so every name is schema-qualified.
-CREATE OR REPLACE FUNCTION carillon.shortened(token text) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
         THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
             OPERATOR(pg_catalog.||) pg_catalog.md5(token)
         ELSE token END
 $$;
-COMMENT ON FUNCTION carillon.shortened IS
+COMMENT ON FUNCTION carillon.shortened_token IS
     'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
 
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
@@ -27,7 +27,7 @@ BEGIN
         -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
-            SELECT carillon.shortened(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
+            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
                 THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
             FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
                 WITH ORDINALITY AS w(token, payload, place)
@@ -45,7 +45,7 @@ BEGIN
     END IF;
     wanted := (cardinality(list) + size - 1) / size;
     BEGIN
-        PERFORM carillon.own_path();
+        PERFORM carillon.use_session_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
             reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
@@ -66,7 +66,7 @@ BEGIN
             END IF;
             -- Some jobs may be stored one by one; the others fail.
             pieces := carillon.return_uncancelled(app, ARRAY(
-                SELECT carillon.changed(whole, id => nextval('carillon.messages_id_seq'),
+                SELECT carillon.changed_job(whole, id => nextval('carillon.messages_id_seq'),
                     tokens => array_agg(t.token ORDER BY t.place),
                     payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
                     origin => coalesce(whole.origin, whole.id))
@@ -97,7 +97,7 @@ BEGIN
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(checked.cancelled) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ARRAY[whole]);
+        PERFORM carillon.end_as_cancelled(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
 
-CREATE OR REPLACE FUNCTION carillon.store(
+CREATE OR REPLACE FUNCTION carillon.enqueue_job(
     id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
     broadcast_id bigint
 ) RETURNS void
@@ -30,7 +30,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.store IS 'Internal: stores one job.';
+COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
@@ -139,7 +139,7 @@ BEGIN
     END IF;
     first := nextval('carillon.messages_id_seq');
     IF m.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
         IF holder IS DISTINCT FROM first THEN
             RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
@@ -148,7 +148,7 @@ BEGIN
         payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
     END IF;
     IF cardinality(clean) <= size THEN
-        PERFORM carillon.store(first, clean, payloads, m, made, lane, NULL);
+        PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
     IF NOT everyone THEN
@@ -158,7 +158,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
-    -- Otherwise store() would copy them for each job: millions of tokens, thousands of times.
+    -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
@@ -167,7 +167,7 @@ BEGIN
         IF made.after_badge IS NOT NULL AND everyone THEN
             job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
         END IF;
-        PERFORM carillon.store(job, job_tokens, job_payloads, m, made, lane, first);
+        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
         jobs := jobs + 1;
         pushes := pushes + cardinality(job_tokens);
         FETCH slices INTO job_tokens, job_payloads;

@@ -9,7 +9,7 @@ BEGIN
         alert := a.alert::jsonb;
     ELSIF a.alert ~ '^\s*\{' THEN
         -- JSON that a driver sent as text.
-        alert := carillon.parsed_jsonb(a.alert);
+        alert := carillon.jsonb_or_null(a.alert);
         refusal := carillon.broken_json('alert', a.alert);
     END IF;
     IF alert IS NULL AND a.alert IS NOT NULL THEN
@@ -107,8 +107,8 @@ BEGIN
         SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
         WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
             AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
-    a.content_state := carillon.parsed_jsonb(a.state_text);
-    a.attributes := carillon.parsed_jsonb(a.attributes_text);
+    a.content_state := carillon.jsonb_or_null(a.state_text);
+    a.attributes := carillon.jsonb_or_null(a.attributes_text);
     IF refusal.message IS NULL THEN
         refusal := carillon.check_activity(a, made.alert);
     END IF;
@@ -116,17 +116,17 @@ BEGIN
         m.payload := '{"aps":{' || concat_ws(',',
             '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
             '"event":"' || a.event || '"',
-            '"content-state":' || carillon.compact(a.content_state),
+            '"content-state":' || carillon.compact_json(a.content_state),
             '"attributes-type":' || to_json(a.attributes_type),
-            '"attributes":' || carillon.compact(a.attributes),
+            '"attributes":' || carillon.compact_json(a.attributes),
             CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
                 WHEN a.push_token THEN '"input-push-token":1' END,
             '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
             '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
             '"relevance-score":' || to_json(a.relevance_score),
-            '"alert":' || carillon.compact(made.alert),
-            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact(a.aps), 2), -1) END)
-            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact(a.extra), 2) ELSE '}}' END;
+            '"alert":' || carillon.compact_json(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact_json(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact_json(a.extra), 2) ELSE '}}' END;
         size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
         IF size > (carillon.rules_of(push_type)).payload_limit THEN
             refusal := carillon.refusal((

@@ -9,7 +9,7 @@ DECLARE
     m carillon.message_arguments;
     alert carillon.activity_arguments;
     shown record;
-    content_state CONSTANT jsonb := carillon.parsed_jsonb(p.state_text);
+    content_state CONSTANT jsonb := carillon.jsonb_or_null(p.state_text);
     -- Apple stores a message for at most eight hours.
     storage CONSTANT interval := interval '8 hours';
     token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
@@ -102,12 +102,12 @@ BEGIN
     END IF;
     id := nextval('carillon.messages_id_seq');
     IF p.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
+        holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
         IF holder IS DISTINCT FROM id THEN
             RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
         END IF;
     END IF;
-    PERFORM carillon.store(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
     PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
         m.expires_at);
     RETURN id;

@@ -13,9 +13,9 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) 
 COMMENT ON FUNCTION carillon.quarantine_size IS
     'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
 
--- `together` is the number of quarantined pushes in flight, including this job's. count_death() raises the count far enough that
--- the next size is at most half of `together`.
-CREATE OR REPLACE FUNCTION carillon.count_death(lost_claims smallint, together bigint) RETURNS smallint
+-- `together` is the number of quarantined pushes in flight, including this job's. lost_claims_after_death() raises the count far
+-- enough that the next size is at most half of `together`.
+CREATE OR REPLACE FUNCTION carillon.lost_claims_after_death(lost_claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
         WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
@@ -25,16 +25,16 @@ LANGUAGE sql IMMUTABLE AS $$
             WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
-COMMENT ON FUNCTION carillon.count_death IS
+COMMENT ON FUNCTION carillon.lost_claims_after_death IS
     'Internal: returns the number of lost claims of a job after another worker has died with it.';
 
--- In recover(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
+-- In return_lost_jobs(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
 -- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
-CREATE OR REPLACE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := carillon.quarantine_from();
     poison CONSTANT smallint := 13;
@@ -51,7 +51,7 @@ BEGIN
         sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
     INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
-        SELECT carillon.changed(j, lost_claims => carillon.count_death(j.lost_claims,
+        SELECT carillon.changed_job(j, lost_claims => carillon.lost_claims_after_death(j.lost_claims,
             CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
@@ -74,7 +74,8 @@ BEGIN
     RETURN recovered;
 END
 $$;
-COMMENT ON FUNCTION carillon.recover IS 'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.return_lost_jobs IS
+    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
 
 -- gone_workers() is a loose index scan from worker to worker.
 CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
@@ -160,7 +161,7 @@ BEGIN
             )
             SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
         LOOP
-            jobs := jobs + carillon.recover(target, held.jobs, checked.cancelled, checked.unsure);
+            jobs := jobs + carillon.return_lost_jobs(target, held.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
 END

@@ -85,7 +85,7 @@ BEGIN
     RETURNING to_jsonb(w) - others INTO after;
     IF before IS DISTINCT FROM after THEN
         PERFORM carillon.record_change('watch table', watch_tokens.app, CASE WHEN before IS NULL THEN after ELSE '{}' END
-            || jsonb_build_object('table', watch_tokens.relation), carillon.replaced(before, after));
+            || jsonb_build_object('table', watch_tokens.relation), carillon.changed_members(before, after));
     END IF;
 
     IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')

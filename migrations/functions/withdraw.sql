@@ -30,7 +30,7 @@ BEGIN
             GROUP BY t.id, t.stays, t.wait
         ) AS d
     ), made AS (
-        SELECT d.stays, d.wait, carillon.changed(j,
+        SELECT d.stays, d.wait, carillon.changed_job(j,
             id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
             tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
             origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
@@ -55,10 +55,10 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
-    PERFORM carillon.own_path();
+    PERFORM carillon.use_session_path();
     PERFORM carillon.end_messages(app, begun);
     IF pg_catalog.cardinality(ended) > 0 THEN
-        PERFORM carillon.end_cancelled(app, ended);
+        PERFORM carillon.end_as_cancelled(app, ended);
     END IF;
     -- promote() finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN

@@ -11,7 +11,7 @@ enum FlightStatements {
         Parameters(app, Int32(clamping: pushes))
     }
 
-    static let discard = Statement("discard", "SELECT carillon.discard($1, $2, $3)")
+    static let discard = Statement("discard", "SELECT carillon.discard_unreadable($1, $2, $3)")
 
     static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
 

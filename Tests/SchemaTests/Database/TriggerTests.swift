@@ -48,12 +48,12 @@ import Testing
             105, 0, 1, 0, '{ef}', '{500}', '{NULL}')
         """,
         "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",
-        "SELECT carillon.split(1, 1::smallint, 120, 1)", "SELECT carillon.discard(1, 1::smallint, 121)",
+        "SELECT carillon.split(1, 1::smallint, 120, 1)", "SELECT carillon.discard_unreadable(1, 1::smallint, 121)",
         "SELECT carillon.fail_jobs(1, ARRAY[\(job(130, "{aa,AA}")), \(job(131, "{bb}", origin: 192))], 'Poison')",
     ]
 
     private func work(in database: TestDatabase) async throws {
-        // As in a worker's session: own_path() resets it to the setting of the database.
+        // As in a worker's session: use_session_path() resets it to the setting of the database.
         try await database.session { worker in
             try await worker.run(Self.queue)
             try await worker.run("SET ROLE carillon_worker")
@@ -144,13 +144,13 @@ import Testing
         }
     }
 
-    /// Names without a schema in what runs after own_path(): what follows the call, but for a handler that takes it back, and all
-    /// of the functions that are called there and pin no search_path.
+    /// Names without a schema in what runs after use_session_path(): what follows the call, but for a handler that takes it back,
+    /// and all of the functions that are called there and pin no search_path.
     private static let unqualified = #"""
         WITH RECURSIVE code AS (
             SELECT p.proname::text AS name, coalesce(
-                substring(regexp_replace(p.prosrc, '\n( *)(    PERFORM carillon\.own_path\(\);.*)\n\1EXCEPTION.*\n\1END', '\2')
-                    FROM 'own_path\(\);(.*)'),
+                substring(regexp_replace(p.prosrc, '\n( *)(    PERFORM carillon\.use_session_path\(\);.*)\n\1EXCEPTION.*\n\1END', '\2')
+                    FROM 'use_session_path\(\);(.*)'),
                 substring(p.prosrc FROM 'set_config\(''search_path'', NULL, true\);(.*?)(?:pg_catalog\.set_config|$)')) AS body
             FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
             UNION
@@ -166,13 +166,13 @@ import Testing
             OR EXISTS (SELECT FROM pg_class r WHERE r.relname = m.names[2] AND r.relnamespace = 'carillon'::regnamespace)
         """#
 
-    @Test func `what runs after own_path names every function and relation with its schema`() async throws {
+    @Test func `what runs after use_session_path names every function and relation with its schema`() async throws {
         try await TestDatabase.with(.schema) { database in
             #expect(try await database.rows(Self.unqualified) == [])
             try await database.run(
                 """
                 CREATE FUNCTION carillon.wrong() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS
-                $$ BEGIN PERFORM now(); PERFORM carillon.own_path(); PERFORM carillon.part(lower('x')) FROM apps; END $$;
+                $$ BEGIN PERFORM now(); PERFORM carillon.use_session_path(); PERFORM carillon.part(lower('x')) FROM apps; END $$;
                 CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1) $$
                 """
             )

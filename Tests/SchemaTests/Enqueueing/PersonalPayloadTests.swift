@@ -209,7 +209,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             func keep(_ tokens: String) -> String {
                 """
-                SELECT carillon.keep_failed(1, ARRAY[carillon.job(id => 7, lane => 1::smallint, tokens => '{\(tokens)}',
+                SELECT carillon.keep_failed_content(1, ARRAY[carillon.job(id => 7, lane => 1::smallint, tokens => '{\(tokens)}',
                     payload => NULL, payloads => (
                         SELECT array_agg(json_build_object('t', lower(t))) FROM unnest('{\(tokens)}'::text[]) t),
                     created_at => now())])

@@ -290,7 +290,7 @@ import Testing
                     created_at => now())
                 """
             for _ in 0..<2 {
-                try await database.run("SELECT carillon.keep_failed(1, ARRAY[\(job), \(job)])")
+                try await database.run("SELECT carillon.keep_failed_content(1, ARRAY[\(job), \(job)])")
             }
             #expect(try await database.rows("SELECT message_id FROM carillon.failed_messages") == ["(7)"])
             try await database.run(

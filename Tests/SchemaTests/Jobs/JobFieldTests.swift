@@ -133,8 +133,8 @@ import Testing
                     collapse_id => 'c', topic => 't', reference => 'r', on_unknown => 'fail', attempt => 3::smallint,
                     lost_claims => 4::smallint, origin => 5, broadcast_id => 6, created_at => 'epoch',
                     last_status => 7::smallint, last_reason => 'why') AS job)
-                SELECT carillon.changed(m.job)::text = m.job::text,
-                    carillon.changed(m.job, id => 9, tokens => '{bb}', payloads => ARRAY['[]']::json[],
+                SELECT carillon.changed_job(m.job)::text = m.job::text,
+                    carillon.changed_job(m.job, id => 9, tokens => '{bb}', payloads => ARRAY['[]']::json[],
                         attempt => 8::smallint, lost_claims => 0::smallint, origin => 10, last_reason => 'new')
                 FROM made m
                 """

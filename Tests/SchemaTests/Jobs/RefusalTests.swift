@@ -41,8 +41,8 @@ import Testing
                 """
             )
             for id in [100, 101] {
-                #expect(try await database.value("carillon.discard(1, 1::smallint, \(id))") == "true")
-                #expect(try await database.value("carillon.discard(1, 1::smallint, \(id))") == "false")
+                #expect(try await database.value("carillon.discard_unreadable(1, 1::smallint, \(id))") == "true")
+                #expect(try await database.value("carillon.discard_unreadable(1, 1::smallint, \(id))") == "false")
             }
             #expect(
                 try await database.rows("SELECT message_id, reason FROM carillon.failures ORDER BY 1") == [

@@ -128,7 +128,7 @@ import Testing
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-                SELECT 999, 1, ARRAY[carillon.changed(t.j[1], lost_claims => t.lost_claims)]
+                SELECT 999, 1, ARRAY[carillon.changed_job(t.j[1], lost_claims => t.lost_claims)]
                 FROM (VALUES \(quarantined), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, lost_claims);
                 SELECT carillon.take_over(0)
                 """
