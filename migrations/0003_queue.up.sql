@@ -288,12 +288,12 @@ CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning 
 
 -- A background push of a claim, once it is decided. `replaces` is the older message whose push to the token it replaces.
 CREATE TYPE carillon.paced_push AS (
-    place bigint, job bigint, token text, verdict text, slot_at timestamptz, replaces bigint
+    place bigint, job bigint, token text, decision text, slot_at timestamptz, replaces bigint
 );
 
--- What happens to the updates or background pushes of a claim. The elements of the arrays are in the order of the question.
-CREATE TYPE carillon.push_verdicts AS (
-    verdicts   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
+-- What order_updates() and pace_devices() decide about pushes of a claim, in the order in which they were asked about them.
+CREATE TYPE carillon.push_decisions AS (
+    decisions   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
     stamps     bigint[],  -- for updates that are sent: the timestamp in the payload
     superseded bigint     -- how many pushes have ended as superseded, waiting ones that are not in the claim too
 );

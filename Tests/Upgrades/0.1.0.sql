@@ -689,12 +689,12 @@ CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning 
 
 -- A background push of a claim, once it is decided. `replaces` is the older message whose push to the token it replaces.
 CREATE TYPE carillon.paced_push AS (
-    place bigint, job bigint, token text, verdict text, slot_at timestamptz, replaces bigint
+    place bigint, job bigint, token text, decision text, slot_at timestamptz, replaces bigint
 );
 
--- What happens to the updates or background pushes of a claim. The elements of the arrays are in the order of the question.
-CREATE TYPE carillon.push_verdicts AS (
-    verdicts   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
+-- What order_updates() and pace_devices() decide about pushes of a claim, in the order in which they were asked about them.
+CREATE TYPE carillon.push_decisions AS (
+    decisions   text[],    -- send, later: it waits in scheduled, or superseded: it has ended because a newer push exists
     stamps     bigint[],  -- for updates that are sent: the timestamp in the payload
     superseded bigint     -- how many pushes have ended as superseded, waiting ones that are not in the claim too
 );
@@ -4689,7 +4689,7 @@ $$;
 -- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -4697,7 +4697,7 @@ DECLARE
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
     held carillon.job[];
-    answer carillon.push_verdicts;
+    answer carillon.push_decisions;
     jobs bigint[];  -- the pushes that leave the claim
     tokens text[];
     waits integer[];
@@ -4763,19 +4763,19 @@ BEGIN
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
-    ), judged AS (
+    ), decided AS (
         SELECT w.place, w.job, w.token, o.stamp, e.wait,
-            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS verdict
+            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS decision
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         LEFT JOIN placed p ON p.place = w.place
         LEFT JOIN early e ON e.token = p.token AND e.message = p.message
         LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message
         CROSS JOIN LATERAL (SELECT CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END) AS o(stamp)
     )
-    SELECT array_agg(j.verdict ORDER BY j.place), array_agg(j.stamp ORDER BY j.place),
-        count(*) FILTER (WHERE j.verdict = 'superseded'), array_agg(j.job) FILTER (WHERE j.verdict <> 'send'),
-        array_agg(j.token) FILTER (WHERE j.verdict <> 'send'), array_agg(j.wait) FILTER (WHERE j.verdict <> 'send')
-    INTO answer.verdicts, answer.stamps, answer.superseded, jobs, tokens, waits FROM judged j;
+    SELECT array_agg(d.decision ORDER BY d.place), array_agg(d.stamp ORDER BY d.place),
+        count(*) FILTER (WHERE d.decision = 'superseded'), array_agg(d.job) FILTER (WHERE d.decision <> 'send'),
+        array_agg(d.token) FILTER (WHERE d.decision <> 'send'), array_agg(d.wait) FILTER (WHERE d.decision <> 'send')
+    INTO answer.decisions, answer.stamps, answer.superseded, jobs, tokens, waits FROM decided d;
     IF jobs IS NOT NULL THEN
         PERFORM carillon.withdraw(app, claim, held, jobs, tokens, waits);
     END IF;
@@ -4812,7 +4812,7 @@ $$;
 -- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
 CREATE OR REPLACE FUNCTION carillon.pace_push(
     app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
-    OUT verdict text, OUT slot_at timestamptz, OUT replaces bigint
+    OUT decision text, OUT slot_at timestamptz, OUT replaces bigint
 )
 LANGUAGE plpgsql STRICT AS $$
 #variable_conflict use_variable
@@ -4828,25 +4828,25 @@ BEGIN
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
     taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
     IF cardinality(taken) < most THEN
-        verdict := 'send';
+        decision := 'send';
         slot_at := clock;
     ELSE
-        verdict := 'later';
+        decision := 'later';
         slot_at := clock + interval '1 minute'
             * ceil(extract(epoch FROM taken[cardinality(taken) - most + 1] + interval '1 hour' - clock) / 60);
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
             PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], held);
-            verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
+            decision := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
         END IF;
-        IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
+        IF decision = 'later' AND waiting.message_id IS NOT NULL THEN
             slot_at := waiting.at;
             replaces := CASE WHEN waiting.message_id < message THEN waiting.message_id END;
             others := ARRAY(SELECT o FROM unnest(others) AS o WHERE o.message_id <> waiting.message_id);
         END IF;
     END IF;
-    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN verdict = 'superseded' THEN others
+    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN decision = 'superseded' THEN others
         ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
     WHERE d.app_id = app AND d.token = token;
 END
@@ -4855,7 +4855,7 @@ $$;
 -- apply_pace() takes pushes out of the claim that are not sent now, and pushes that they replace out of scheduled.
 CREATE OR REPLACE FUNCTION carillon.apply_pace(
     app integer, claim bigint, held carillon.job[], paced carillon.paced_push[], clock timestamptz
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
@@ -4864,7 +4864,7 @@ DECLARE
             WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
     waiting carillon.scheduled[];
     leaving record;
-    answer carillon.push_verdicts;
+    answer carillon.push_decisions;
 BEGIN
     WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (replaced) RETURNING s)
     SELECT array_agg(t.s) INTO waiting FROM taken t;
@@ -4872,9 +4872,9 @@ BEGIN
         count(*) FILTER (WHERE l.wait IS NULL) AS superseded INTO leaving
     FROM (
         -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
-        SELECT p.job, p.token, CASE p.verdict
+        SELECT p.job, p.token, CASE p.decision
             WHEN 'later' THEN least(86400000, ceil(extract(epoch FROM p.slot_at - clock) / 60) * 60000)::integer END AS wait
-        FROM unnest(paced) AS p WHERE p.verdict <> 'send'
+        FROM unnest(paced) AS p WHERE p.decision <> 'send'
         UNION ALL
         SELECT w.id, u.token, CASE WHEN (coalesce(w.origin, w.id), lower(u.token)) NOT IN (
                 SELECT p.replaces, p.token FROM unnest(paced) AS p WHERE p.replaces IS NOT NULL)
@@ -4885,7 +4885,7 @@ BEGIN
         PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
             leaving.jobs, leaving.tokens, leaving.waits);
     END IF;
-    answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);
+    answer.decisions := ARRAY(SELECT p.decision FROM unnest(paced) AS p ORDER BY p.place);
     answer.superseded := leaving.superseded;
     RETURN answer;
 END
@@ -4895,7 +4895,7 @@ $$;
 -- lock tokens in order. The function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -4923,12 +4923,13 @@ BEGIN
         LEFT JOIN unnest(held) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
     ), decided AS (
-        -- A push that has left the claim since has no message, and gets no verdict.
+        -- pace_push() is not called for a push that has left the claim since, because it has no message. Such a push counts as
+        -- superseded: nothing is left to be sent.
         SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
         FROM asked a CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, most, clock, held_ids) AS p
     )
-    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.verdict = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
-        ELSE coalesce(d.verdict, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
+    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.decision = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
+        ELSE coalesce(d.decision, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
     INTO paced FROM decided d;
     RETURN carillon.apply_pace(app, claim, held, paced, clock);
 END
@@ -8735,7 +8736,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'c7f7efc3b9bb771c0ccc1e9e34b7d08e188264707db289726deda51a6ca07f19' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '595b6427ef7dc35f0121dc3220837641b4514188c923fec60d36a8515658ba24' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
@@ -8763,8 +8764,8 @@ UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa5
 UPDATE carillon.schema_routines SET checksum = '9be8531681e7d299aa066184b22a51329c22ed8a3bb4e27a3d121a82fe6b2b49' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = 'df9fbe6eaf14f4e6bb0aedcd276d6150e51a2e4b0ee0407897e3a5e26f016c96' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = '3e948cf709e89bf5e4b1bf47767907ba02bbbe822d1483cfb65af108922e3b0d' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '68e430a7048c271992671c86bdc592f960bd9de0b1a5e7d4d9d690b9a70eb2fd' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = 'a9a12c8dcb3f323341d715e998925d0d21d61338c0c4b0fe42387f8ea22c6980' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = 'f060adee5d14ad1d6f84a0d40528cfc75f8b9df1cc0bef7a892cd4fe0b1fcb84' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '33e506940c726a29b9a09ac66ff9196ebe22c64f1e874d54ee1563acb46a41de' WHERE file = 'functions/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = 'b4ccebe11b316ec51b6a4000ad92c38e0abf748dc7ef30f5eb27cb2d6d9d95ad' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';

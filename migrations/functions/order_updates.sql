@@ -34,7 +34,7 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -42,7 +42,7 @@ DECLARE
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
     held carillon.job[];
-    answer carillon.push_verdicts;
+    answer carillon.push_decisions;
     jobs bigint[];  -- the pushes that leave the claim
     tokens text[];
     waits integer[];
@@ -108,19 +108,19 @@ BEGIN
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
             JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
-    ), judged AS (
+    ), decided AS (
         SELECT w.place, w.job, w.token, o.stamp, e.wait,
-            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS verdict
+            CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS decision
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         LEFT JOIN placed p ON p.place = w.place
         LEFT JOIN early e ON e.token = p.token AND e.message = p.message
         LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message
         CROSS JOIN LATERAL (SELECT CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END) AS o(stamp)
     )
-    SELECT array_agg(j.verdict ORDER BY j.place), array_agg(j.stamp ORDER BY j.place),
-        count(*) FILTER (WHERE j.verdict = 'superseded'), array_agg(j.job) FILTER (WHERE j.verdict <> 'send'),
-        array_agg(j.token) FILTER (WHERE j.verdict <> 'send'), array_agg(j.wait) FILTER (WHERE j.verdict <> 'send')
-    INTO answer.verdicts, answer.stamps, answer.superseded, jobs, tokens, waits FROM judged j;
+    SELECT array_agg(d.decision ORDER BY d.place), array_agg(d.stamp ORDER BY d.place),
+        count(*) FILTER (WHERE d.decision = 'superseded'), array_agg(d.job) FILTER (WHERE d.decision <> 'send'),
+        array_agg(d.token) FILTER (WHERE d.decision <> 'send'), array_agg(d.wait) FILTER (WHERE d.decision <> 'send')
+    INTO answer.decisions, answer.stamps, answer.superseded, jobs, tokens, waits FROM decided d;
     IF jobs IS NOT NULL THEN
         PERFORM carillon.withdraw(app, claim, held, jobs, tokens, waits);
     END IF;

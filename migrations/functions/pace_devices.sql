@@ -26,7 +26,7 @@ COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of s
 -- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
 CREATE OR REPLACE FUNCTION carillon.pace_push(
     app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
-    OUT verdict text, OUT slot_at timestamptz, OUT replaces bigint
+    OUT decision text, OUT slot_at timestamptz, OUT replaces bigint
 )
 LANGUAGE plpgsql STRICT AS $$
 #variable_conflict use_variable
@@ -42,25 +42,25 @@ BEGIN
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
     taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
     IF cardinality(taken) < most THEN
-        verdict := 'send';
+        decision := 'send';
         slot_at := clock;
     ELSE
-        verdict := 'later';
+        decision := 'later';
         slot_at := clock + interval '1 minute'
             * ceil(extract(epoch FROM taken[cardinality(taken) - most + 1] + interval '1 hour' - clock) / 60);
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
             PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], held);
-            verdict := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
+            decision := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
         END IF;
-        IF verdict = 'later' AND waiting.message_id IS NOT NULL THEN
+        IF decision = 'later' AND waiting.message_id IS NOT NULL THEN
             slot_at := waiting.at;
             replaces := CASE WHEN waiting.message_id < message THEN waiting.message_id END;
             others := ARRAY(SELECT o FROM unnest(others) AS o WHERE o.message_id <> waiting.message_id);
         END IF;
     END IF;
-    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN verdict = 'superseded' THEN others
+    UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN decision = 'superseded' THEN others
         ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
     WHERE d.app_id = app AND d.token = token;
 END
@@ -71,7 +71,7 @@ COMMENT ON FUNCTION carillon.pace_push IS
 -- apply_pace() takes pushes out of the claim that are not sent now, and pushes that they replace out of scheduled.
 CREATE OR REPLACE FUNCTION carillon.apply_pace(
     app integer, claim bigint, held carillon.job[], paced carillon.paced_push[], clock timestamptz
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
@@ -80,7 +80,7 @@ DECLARE
             WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
     waiting carillon.scheduled[];
     leaving record;
-    answer carillon.push_verdicts;
+    answer carillon.push_decisions;
 BEGIN
     WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (replaced) RETURNING s)
     SELECT array_agg(t.s) INTO waiting FROM taken t;
@@ -88,9 +88,9 @@ BEGIN
         count(*) FILTER (WHERE l.wait IS NULL) AS superseded INTO leaving
     FROM (
         -- Whole minutes, rounded up: no push comes before its slot, and most pushes of a job wait together.
-        SELECT p.job, p.token, CASE p.verdict
+        SELECT p.job, p.token, CASE p.decision
             WHEN 'later' THEN least(86400000, ceil(extract(epoch FROM p.slot_at - clock) / 60) * 60000)::integer END AS wait
-        FROM unnest(paced) AS p WHERE p.verdict <> 'send'
+        FROM unnest(paced) AS p WHERE p.decision <> 'send'
         UNION ALL
         SELECT w.id, u.token, CASE WHEN (coalesce(w.origin, w.id), lower(u.token)) NOT IN (
                 SELECT p.replaces, p.token FROM unnest(paced) AS p WHERE p.replaces IS NOT NULL)
@@ -101,7 +101,7 @@ BEGIN
         PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
             leaving.jobs, leaving.tokens, leaving.waits);
     END IF;
-    answer.verdicts := ARRAY(SELECT p.verdict FROM unnest(paced) AS p ORDER BY p.place);
+    answer.decisions := ARRAY(SELECT p.decision FROM unnest(paced) AS p ORDER BY p.place);
     answer.superseded := leaving.superseded;
     RETURN answer;
 END
@@ -112,7 +112,7 @@ COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() h
 -- lock tokens in order. The function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
-) RETURNS carillon.push_verdicts
+) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -140,12 +140,13 @@ BEGIN
         LEFT JOIN unnest(held) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
     ), decided AS (
-        -- A push that has left the claim since has no message, and gets no verdict.
+        -- pace_push() is not called for a push that has left the claim since, because it has no message. Such a push counts as
+        -- superseded: nothing is left to be sent.
         SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
         FROM asked a CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, most, clock, held_ids) AS p
     )
-    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.verdict = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
-        ELSE coalesce(d.verdict, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
+    SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.decision = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
+        ELSE coalesce(d.decision, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
     INTO paced FROM decided d;
     RETURN carillon.apply_pace(app, claim, held, paced, clock);
 END

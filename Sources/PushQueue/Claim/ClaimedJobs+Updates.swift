@@ -24,9 +24,9 @@ extension ClaimedJobs {
 
     /// Writes the time into the payloads of these pushes, and drops those that are not sent now. What is left of a job is a job
     /// of its message.
-    /// - Parameter verdicts: One for each.
-    mutating func keep(_ places: [Int32], _ verdicts: [PushVerdicts.Verdict]) {
-        var answers = zip(places, verdicts).makeIterator()
+    /// - Parameter decisions: One for each.
+    mutating func keep(_ places: [Int32], _ decisions: [PushDecisions.Decision]) {
+        var answers = zip(places, decisions).makeIterator()
         var next = answers.next()
         let old = batch
         var kept = PushBatch()

@@ -117,8 +117,8 @@ struct ClaimHandler: Sendable {
         _ state: inout WorkerState
     ) -> Step? {
         switch event {
-        case .judged(let answer):
-            claim.jobs.keep(places, answer.verdicts)
+        case .decided(let answer):
+            claim.jobs.keep(places, answer.decisions)
             news.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {

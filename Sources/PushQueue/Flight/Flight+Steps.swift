@@ -6,7 +6,7 @@ extension Flight {
     enum Step: Sendable {
         /// Ask the database for rows: `claimed` or `claimFailed`.
         case claim(ClaimPlan)
-        /// Ask which of these pushes are sent: `judged`, `claimLost` or `failed`.
+        /// Ask which of these pushes are sent: `decided`, `claimLost` or `failed`.
         case ask(Question, ClaimedJobs, [Int32])
         /// Take a turn at the app's rate, once there is a connection to the gateway: `turnGiven` or `failed`.
         case takeTurn(pushes: Int, by: App.Route?)
@@ -31,7 +31,7 @@ extension Flight {
         case claimed(ClaimRows)
         case claimFailed(wasTooLarge: Bool)
         /// What the question's statement answers.
-        case judged(PushVerdicts)
+        case decided(PushDecisions)
         /// Another worker has taken the claim over.
         case claimLost
         /// The wait until the turn begins, or nil if there is no turn soon.
@@ -50,7 +50,7 @@ extension Flight {
         case abandoned
 
         /// - Parameter answer: The answer to a question, or nil if the claim is lost.
-        init(_ answer: PushVerdicts?) { self = answer.map { .judged($0) } ?? .claimLost }
+        init(_ answer: PushDecisions?) { self = answer.map { .decided($0) } ?? .claimLost }
     }
 
     /// What is to be counted and logged.

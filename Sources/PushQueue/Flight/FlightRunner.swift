@@ -48,12 +48,12 @@ final class FlightRunner {
             case .ask(.order, let jobs, let updates):
                 let parameters = FlightStatements.parameters(ordering: updates, of: jobs, by: flight.worker)
                 event = await write(for: flight, FlightStatements.orderUpdates, parameters) {
-                    Flight.Event(try PushVerdicts($0))
+                    Flight.Event(try PushDecisions($0))
                 }
             case .ask(.pace(let most), let jobs, let pushes):
                 let parameters = FlightStatements.parameters(pacing: pushes, of: jobs, by: flight.worker, most: most)
                 event = await write(for: flight, FlightStatements.paceDevices, parameters) {
-                    Flight.Event(try PushVerdicts($0))
+                    Flight.Event(try PushDecisions($0))
                 }
             case .wait(let duration): event = await context.sleep(for: duration) ? .waited : .abandoned
             case .release(let jobs):

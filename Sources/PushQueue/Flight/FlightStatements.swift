@@ -24,10 +24,10 @@ enum FlightStatements {
         Parameters(lane.app, lane.number, message)
     }
 
-    /// Answers with `PushVerdicts`.
+    /// Answers with `PushDecisions`.
     static let orderUpdates = Statement(
         "order_updates",
-        "SELECT v.verdicts, v.stamps, v.superseded FROM carillon.order_updates($1, $2, $3, $4, $5, $6) AS v"
+        "SELECT v.decisions, v.stamps, v.superseded FROM carillon.order_updates($1, $2, $3, $4, $5, $6) AS v"
     )
 
     static func parameters(ordering updates: [Int32], of claim: ClaimedJobs, by worker: Int64) -> Parameters {
@@ -41,10 +41,10 @@ enum FlightStatements {
         )
     }
 
-    /// Answers with `PushVerdicts`.
+    /// Answers with `PushDecisions`.
     static let paceDevices = Statement(
         "pace_devices",
-        "SELECT v.verdicts, v.stamps, v.superseded FROM carillon.pace_devices($1, $2, $3, $4, $5, $6, $7) AS v"
+        "SELECT v.decisions, v.stamps, v.superseded FROM carillon.pace_devices($1, $2, $3, $4, $5, $6, $7) AS v"
     )
 
     /// - Parameter most: How many background pushes a device gets in an hour.

@@ -206,9 +206,9 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "pace 4 at 3")
         // One waits, one has ended, and so has one that waited before.
-        let now = PushVerdicts.Verdict.send(stamp: nil)
+        let now = PushDecisions.Decision.send(stamp: nil)
         #expect(
-            scene.tell(.judged(PushVerdicts(verdicts: [now, .later, now, .superseded], superseded: 2)))
+            scene.tell(.decided(PushDecisions(decisions: [now, .later, now, .superseded], superseded: 2)))
                 == "take a turn for 2"
         )
         let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
@@ -217,7 +217,7 @@ import Testing
         #expect(scene.state.schedule.inFlight == 2)
         var all = try Scene(app: 2)
         _ = all.claimed(1, arePaced: true)
-        #expect(all.tell(.judged(PushVerdicts(verdicts: [.later], superseded: 0))) == "end")
+        #expect(all.tell(.decided(PushDecisions(decisions: [.later], superseded: 0))) == "end")
         #expect(all.state.schedule.isIdle && all.state.schedule.inFlight == 0)
         var lost = try Scene(app: 2)
         _ = lost.claimed(1, arePaced: true)
@@ -245,7 +245,7 @@ import Testing
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "order 3")
         #expect(
-            scene.tell(.judged(PushVerdicts(verdicts: [.superseded, .send(stamp: 77), .superseded], superseded: 2)))
+            scene.tell(.decided(PushDecisions(decisions: [.superseded, .send(stamp: 77), .superseded], superseded: 2)))
                 == "deliver 1"
         )
         #expect(scene.state.schedule.inFlight == 1)
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test func `a claim whose updates are all superseded, or that was taken over, ends`() throws {
-        for answer in [PushVerdicts(verdicts: [.superseded, .superseded], superseded: 2), nil] {
+        for answer in [PushDecisions(decisions: [.superseded, .superseded], superseded: 2), nil] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2, areUpdates: true)
             #expect(scene.tell(Flight.Event(answer)) == "end")
@@ -268,7 +268,9 @@ import Testing
         var scene = try Scene(app: 2)
         _ = scene.claimed(3, areUpdates: true)
         #expect(
-            scene.tell(.judged(PushVerdicts(verdicts: [.send(stamp: 1), .send(stamp: 2), .superseded], superseded: 1)))
+            scene.tell(
+                .decided(PushDecisions(decisions: [.send(stamp: 1), .send(stamp: 2), .superseded], superseded: 1))
+            )
                 == "take a turn for 2"
         )
         var other = try Scene()

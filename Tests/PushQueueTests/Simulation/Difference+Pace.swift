@@ -19,14 +19,14 @@ extension Difference {
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             let parameters = FlightStatements.parameters(pacing: pushes, of: claim, by: worker, most: most)
             let real = try await ask(FlightStatements.paceDevices, parameters) { rows in
-                try PushVerdicts(rows)
+                try PushDecisions(rows)
             }
             let model = self.model.pace(pushes, of: claim, as: worker, most: most)
             try await adopt()
             step = same("pace \(claim.id) by \(worker), \(most) an hour", real, model)
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
-            held[place].claim.keep(pushes, real.verdicts)
+            held[place].claim.keep(pushes, real.decisions)
         }
         if held[place].claim.count == 0 { held.remove(at: place) }
         return step

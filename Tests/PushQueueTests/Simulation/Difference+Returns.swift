@@ -78,7 +78,7 @@ extension Difference {
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             let parameters = FlightStatements.parameters(ordering: updates, of: claim, by: worker)
             let real = try await ask(FlightStatements.orderUpdates, parameters) { rows in
-                try PushVerdicts(rows)
+                try PushDecisions(rows)
             }
             let model = self.model.order(updates, of: claim, as: worker)
             // Their clocks differ, and times that are ahead of them make updates wait.
@@ -88,13 +88,13 @@ extension Difference {
             _ = same("superseded in \(claim.id)", real?.superseded, model?.superseded)
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
-            held[place].claim.keep(updates, real.verdicts)
+            held[place].claim.keep(updates, real.decisions)
         }
         if held[place].claim.count == 0 { held.remove(at: place) }
         return step
     }
 
-    private static func ended(_ answer: PushVerdicts?) -> [Bool]? { answer?.verdicts.map { $0 == .superseded } }
+    private static func ended(_ answer: PushDecisions?) -> [Bool]? { answer?.decisions.map { $0 == .superseded } }
 
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }

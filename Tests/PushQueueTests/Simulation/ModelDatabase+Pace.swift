@@ -5,7 +5,7 @@ import ApplePush
 /// So many background pushes an hour to a device.
 extension ModelDatabase {
     /// What `pace_devices` answers.
-    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, most: Int32) -> PushVerdicts? {
+    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, most: Int32) -> PushDecisions? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
         let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
@@ -26,7 +26,7 @@ private struct Pacing {
     let most: Int
     let now: Int64
     let pushes: [(job: Int64, token: String)]
-    private var answer: [PushVerdicts.Verdict]
+    private var answer: [PushDecisions.Decision]
     private var messages: [Int64?]
     private var leaving: [Int: Leaving] = [:]
     private var pulled: [(job: ModelJob, until: Int64, replaced: Set<String>)] = []
@@ -40,7 +40,7 @@ private struct Pacing {
         messages = Array(repeating: nil, count: pushes.count)
     }
 
-    mutating func run(_ tables: inout ModelTables) -> PushVerdicts {
+    mutating func run(_ tables: inout ModelTables) -> PushDecisions {
         var found: [(place: Int, job: ModelJob, token: String)] = []
         for (place, (id, token)) in pushes.enumerated() {
             guard let job = claim.jobs.first(where: { $0.id == id }), job.tokens.contains(token) else { continue }
@@ -60,7 +60,7 @@ private struct Pacing {
         }
         tables.withdraw(all, from: claim, pulled: pulled.map(\.job))
         let others = pulled.reduce(0) { $0 + $1.replaced.count }
-        return PushVerdicts(verdicts: answer, superseded: answer.count { $0 == .superseded } + others)
+        return PushDecisions(decisions: answer, superseded: answer.count { $0 == .superseded } + others)
     }
 
     private mutating func pace(_ place: Int, _ job: ModelJob, _ token: String, _ tables: inout ModelTables) {

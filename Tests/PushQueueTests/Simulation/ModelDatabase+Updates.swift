@@ -5,7 +5,7 @@ import ApplePush
 /// The order of updates of Live Activities.
 extension ModelDatabase {
     /// What `order_updates` answers.
-    mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> PushVerdicts? {
+    mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> PushDecisions? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
         let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
@@ -22,11 +22,11 @@ extension ModelDatabase {
                 gone.map { Leaving(job: pushes[$0].0, token: pushes[$0].1, until: stamps[$0].map { now - $0 }) },
                 from: claim
             )
-            let verdicts = stamps.map { stamp -> PushVerdicts.Verdict in
+            let decisions = stamps.map { stamp -> PushDecisions.Decision in
                 guard let stamp else { return .superseded }
                 return stamp < 0 ? .later : .send(stamp: stamp)
             }
-            return PushVerdicts(verdicts: verdicts, superseded: verdicts.count { $0 == .superseded })
+            return PushDecisions(decisions: decisions, superseded: decisions.count { $0 == .superseded })
         }
     }
 }

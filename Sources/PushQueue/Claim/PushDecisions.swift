@@ -1,8 +1,8 @@
 import CarillonPostgres
 
 /// What happens to updates or background pushes of a claim, as PostgreSQL says.
-struct PushVerdicts: Equatable, Sendable {
-    enum Verdict: Equatable, Sendable {
+struct PushDecisions: Equatable, Sendable {
+    enum Decision: Equatable, Sendable {
         /// An update is sent with this time in its payload, in seconds since 1970.
         case send(stamp: Int64?)
         /// It waits in `scheduled`.
@@ -12,28 +12,28 @@ struct PushVerdicts: Equatable, Sendable {
     }
 
     /// One for each push, in the order of the question.
-    var verdicts: [Verdict]
+    var decisions: [Decision]
     /// How many pushes have ended so: those, and pushes that waited in `scheduled`.
     var superseded: Int
 }
 
-extension PushVerdicts {
+extension PushDecisions {
     private enum Word: String {
         case send, later, superseded
     }
 
     /// - Returns: Nil if another worker has taken the claim over.
     init?(_ rows: borrowing Rows) throws(PostgresError) {
-        if try rows.isNull(0, "verdicts") { return nil }
+        if try rows.isNull(0, "decisions") { return nil }
         let stamps = try rows.isNull(0, "stamps") ? [] : rows.int64s(0, "stamps")
-        var verdicts: [Verdict] = []
-        for (place, word) in try rows.choices(0, "verdicts", of: Word.self).enumerated() {
+        var decisions: [Decision] = []
+        for (place, word) in try rows.choices(0, "decisions", of: Word.self).enumerated() {
             switch word {
-            case .send: verdicts.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
-            case .later: verdicts.append(.later)
-            case .superseded: verdicts.append(.superseded)
+            case .send: decisions.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
+            case .later: decisions.append(.later)
+            case .superseded: decisions.append(.superseded)
             }
         }
-        self.init(verdicts: verdicts, superseded: Int(try rows.int64(0, "superseded")))
+        self.init(decisions: decisions, superseded: Int(try rows.int64(0, "superseded")))
     }
 }
