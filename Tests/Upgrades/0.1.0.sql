@@ -1472,7 +1472,8 @@ END
 $$;
 SET LOCAL check_function_bodies = off;
 -- functions/api_tokens.sql
--- API tokens, with which programs POST /messages.
+-- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
+-- enqueue_with_token() for each request.
 
 CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -1529,7 +1530,8 @@ $$;
 
 
 -- functions/apps.sql
--- Changes of apps and credentials.
+-- Changes of apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit an app.
+-- These lock the row of the app before they read it, so that audit records the values that they replace.
 
 CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -1643,7 +1645,8 @@ $$;
 
 
 -- functions/audit.sql
--- Records what people change: functions and triggers write to audit in the same transaction as the change.
+-- Records what people change: functions and triggers write to audit in the same transaction as the change. Operators' functions
+-- call act_as() first, and record_change() last.
 
 -- Without a name, act_as() keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
@@ -1747,6 +1750,8 @@ EXECUTE FUNCTION carillon.certificate_recorded();
 
 
 -- functions/broadcast_progress.sql
+-- carillon.broadcast_progress(), which users call: the counts of a message while it is sent and afterwards. It only reads.
+
 -- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
@@ -1846,8 +1851,8 @@ $$;
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
 
--- The server's lock table has limited room. A list of more than 1,000 ids therefore takes the lock of the app, and waits for all
--- other cancels of that app.
+-- The server's lock table has limited room. A longer list of ids therefore takes the lock of the app, and waits for all other
+-- cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -2110,7 +2115,7 @@ $$;
 
 
 -- functions/channels.sql
--- Channels of APNs.
+-- Channels of APNs. Users request, record and remove them; a worker makes them at Apple, one request at a time.
 --
 -- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
 -- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
@@ -2416,9 +2421,9 @@ $$;
 
 
 -- functions/check_arguments.sql
--- Checks the arguments of a message.
+-- Checks the arguments of a message. draft() calls these functions, each only for messages that need it.
 --
--- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
+-- Only functions that users call pin search_path. These leave it to them.
 
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -2683,7 +2688,7 @@ $$;
 
 
 -- functions/dashboard.sql
--- Functions for dashboards.
+-- Functions for dashboards. A page may show every app, so each function stops after a number of rows, however many there are.
 
 -- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
@@ -2834,6 +2839,9 @@ $$;
 
 
 -- functions/dedupe.sql
+-- Dedupe keys. submit() and submit_publication() call take_dedupe_key() in the transaction that enqueues the message: its lock on
+-- the row of dedupe is what makes two callers with one key wait for each other.
+
 -- ended_unsent() is true if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -2874,6 +2882,9 @@ $$;
 
 
 -- functions/draft.sql
+-- From the arguments of a message to its payload and headers. submit(), submit_publication() and preview_message() call draft(). It
+-- only reads, and returns a refusal instead of raising it. The usual message skips the closer checks of check_arguments.sql.
+
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
@@ -3016,7 +3027,8 @@ $$;
 
 
 -- functions/end_messages.sql
--- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages.
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Whatever ends a push calls
+-- end_messages(): settlements, cancels, take-overs and withdrawals. It locks rows of unfinished in order of id.
 
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
@@ -3231,8 +3243,9 @@ $make$;
 
 
 -- functions/fail_jobs.sql
--- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
--- never blocks others.
+-- Fails jobs, and ends those whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user
+-- added. Such a job never blocks others. The worker calls settle_unrecorded() when settle() fails; functions that move jobs call
+-- fail_jobs() for jobs that they have already deleted from their tables.
 
 -- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
 -- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
@@ -3419,6 +3432,11 @@ $$;
 
 
 -- functions/find_cancelled.sql
+-- Finds the jobs that were cancelled while they were in flight or scheduled. Everything that returns jobs to the queue calls
+-- find_cancelled() before it does: settle(), release(), take_over(), split() and promote().
+--
+-- The order of its locks is that of cancel.sql. It never waits for a cancel; for rows of unfinished it waits unless told not to.
+
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -3507,7 +3525,8 @@ $$;
 
 
 -- functions/find_messages.sql
--- Finds messages and jobs through indexes, without reading the whole queue.
+-- Finds messages and jobs by id through indexes, without reading the whole queue: for cancel, message_status, requeue and
+-- dashboards. These functions only read.
 
 -- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
 -- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables
@@ -3695,7 +3714,8 @@ $$;
 
 
 -- functions/isolation.sql
--- Isolates apps from each other by giving each its own role.
+-- Isolates apps from each other by giving each its own role. The owner of the schema calls isolate_app() and unisolate_app();
+-- 0008_isolation.up.sql has the policies. Functions that run as their owner bypass these and ask apps_of_caller().
 
 -- enforce_isolation() never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
@@ -3803,7 +3823,8 @@ $$;
 
 
 -- functions/job.sql
--- The type carillon.job: a row of a queue, or of a claim.
+-- The type carillon.job: a row of a queue, or of a claim. What moves jobs makes and changes them with these functions, by the names
+-- of their fields. A new field is added here once for each table.
 
 -- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
 -- clause, so that PostgreSQL inlines them.
@@ -3882,6 +3903,8 @@ $$;
 
 
 -- functions/json.sql
+-- JSON in arguments, which callers pass as json, as jsonb or as text. The functions that check arguments call these.
+
 CREATE OR REPLACE FUNCTION carillon.json_or_null(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -3932,7 +3955,8 @@ $$;
 
 
 -- functions/maintain.sql
--- Maintenance, which workers run every hour.
+-- Maintenance, which workers run every hour, and pg_cron may. Each step is done in short transactions. A step waits 100 ms at most
+-- for a lock, skips locked rows, and runs in one session at a time.
 
 -- delete_old() skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
@@ -4091,7 +4115,8 @@ $$;
 
 
 -- functions/message_of_json.sql
--- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
+-- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes. The
+-- object has the arguments of enqueue, by the fields of the type message_arguments.
 
 -- fits_argument() is needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.fits_argument(name text, type regtype, value jsonb) RETURNS boolean
@@ -4301,7 +4326,8 @@ $$;
 
 
 -- functions/message_status.sql
--- The state of a message: one row, however many jobs it has.
+-- The state of a message: one row, however many jobs it has. message_status(), which users call, adds up what has ended and what is
+-- open: ended_counts(), open_counts(), then message_state(). They only read.
 
 -- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
 -- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
@@ -4594,6 +4620,9 @@ $$;
 
 
 -- functions/open_breakers.sql
+-- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
+-- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
+
 -- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
 -- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
 --
@@ -4654,8 +4683,14 @@ $$;
 
 
 -- functions/order_updates.sql
--- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
--- its job, or the job's origin if it has one.
+-- The order of the updates of a Live Activity or a channel: no device shows an older one after a newer one.
+--
+-- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
+-- before it sends them. Both know a push by its token and its message: the id of its job, or the job's origin if it has one.
+--
+-- order_updates() locks the row of inflight, then rows of activity_stamps in the order of tokens. It skips rows of activity_updates
+-- that a cancel has locked.
+
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -4674,8 +4709,8 @@ BEGIN
 END
 $$;
 
--- In order_updates(), a push is superseded if a newer update of the token is due or was sent. A push keeps its timestamp in all
--- attempts. The function returns null if another worker has taken over the claim.
+-- order_updates() decides which pushes are sent, and with which timestamps. A push is superseded if a newer update of its token is
+-- due or was sent. It keeps its timestamp in all attempts. The answer is null if another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
@@ -4685,8 +4720,6 @@ $$;
 -- one ordered, it keeps its place. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
 -- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
 -- over.
---
--- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions
@@ -4788,7 +4821,9 @@ $$;
 -- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
--- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
+-- A worker calls pace_devices() for the background pushes of each claim before it sends them. It locks the row of inflight, then
+-- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. The other functions run once for each
+-- push and leave it to pace_devices() to pin search_path.
 
 -- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that
 -- have an id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
@@ -4891,8 +4926,8 @@ BEGIN
 END
 $$;
 
--- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. All workers
--- lock tokens in order. The function returns null if another worker has taken over the claim.
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. The
+-- function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
 ) RETURNS carillon.push_decisions
@@ -4937,7 +4972,8 @@ $$;
 
 
 -- functions/partitions.sql
--- The daily partitions of results, failures and failed_messages.
+-- The daily partitions of results, failures and failed_messages. Maintenance creates and drops them every hour; rights.sql creates
+-- the first ones. Rows of a day without a partition go to the default partition.
 
 -- partitions() returns no bounds for the default partition.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
@@ -5104,7 +5140,8 @@ $$;
 
 
 -- functions/promote.sql
--- Moves jobs that are due from scheduled to messages.
+-- Moves jobs that are due from scheduled to messages. Workers call promote() when they look for jobs. It locks rows of scheduled
+-- and skips those that are locked; for everything else it waits 10 ms at most.
 
 -- delay_jobs() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
 -- refuses the update or the table is locked.
@@ -5240,6 +5277,9 @@ $$;
 
 
 -- functions/provider_token.sql
+-- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
+-- it needs one for a signing key. Only a call with a new token takes locks: one caller for each key.
+
 -- If provider_token() returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker
 -- was faster, its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never
 -- within twenty minutes or before rests_until. A token from the future was minted before the clock was set back.
@@ -5291,6 +5331,8 @@ $$;
 
 
 -- functions/push_types.sql
+-- What Apple asks of each push type. The functions that check arguments and the worker's split() ask rules_of().
+
 -- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
 -- to channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
@@ -5684,7 +5726,8 @@ $$;
 
 
 -- functions/reap_watched.sql
--- The feedback pass in watched tables.
+-- The feedback pass in watched tables. reap_tables() and catch_up_next_table() call these functions for one table at a time. The
+-- table's triggers run as carillon_reaper, never with the rights of the worker.
 
 -- owner_search_path() returns the setting of the role in this database, or else of the role, or else of the database. The table's
 -- schema comes last.
@@ -5913,7 +5956,7 @@ $$;
 
 
 -- functions/refusal.sql
--- Errors for arguments.
+-- Errors for arguments. A check returns a refusal, and whoever the user has called raises it.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
 -- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,
@@ -5976,8 +6019,12 @@ $$;
 
 
 -- functions/release.sql
--- Puts claims back into the queue of which nothing was sent. An id alone does not name a claim, because a crash of PostgreSQL may
--- undo a claim and give its id to another: the caller chooses the ids by the times of the claims, in the same statement.
+-- Releases claims of which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
+-- longer send, because it is stopping or the app was paused, and for stray claims. It locks app by app, as find_cancelled() and
+-- return_uncancelled() do.
+
+-- An id alone does not name a claim, because a crash of PostgreSQL may undo a claim and give its id to another: the caller chooses
+-- the ids by the times of the claims, in the same statement.
 CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -6009,7 +6056,7 @@ $$;
 
 
 -- functions/requeue.sql
--- Requeues failed pushes.
+-- Requeues failed pushes: as new messages, with the content that keep_failed_content() has kept. Users call requeue_failures().
 
 -- A push that was refused for the content of its row would be refused again.
 CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
@@ -6226,7 +6273,7 @@ $$;
 
 
 -- functions/requeue_step.sql
--- Counts, requeues and dismisses failures in steps, for interactive use.
+-- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
@@ -6323,9 +6370,9 @@ $$;
 
 
 -- functions/return_jobs.sql
--- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers.
---
--- Each function checks once for each app which jobs were cancelled meanwhile, and locks the rows of unfinished once, sorted by id.
+-- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers. The caller has deleted the jobs from
+-- their tables, and knows from find_cancelled() which were cancelled meanwhile: once for each app, so that rows of unfinished are
+-- locked in one pass, in order of id.
 
 -- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
 -- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
@@ -6496,7 +6543,8 @@ $$;
 
 
 -- functions/search.sql
--- Searches for interactive use.
+-- Searches for dashboards: what is known of a reference or a device token. They only read, and stop after a number of rows of each
+-- app.
 
 -- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
@@ -6611,7 +6659,8 @@ $$;
 
 
 -- functions/settle.sql
--- Records the outcomes of a claim. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
+-- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a take-over it writes
 -- nothing.
 
 -- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
@@ -6852,7 +6901,8 @@ $$;
 
 
 -- functions/split.sql
--- Splits jobs that have more tokens than one job may have.
+-- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
+-- return_lost_jobs() calls split_job() for jobs that enter quarantine.
 
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
@@ -6970,7 +7020,6 @@ $$;
 
 -- functions/submit.sql
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
---
 -- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
 -- Lists with more than tokens_per_job() tokens are split, so that workers share them.
@@ -7149,7 +7198,8 @@ $$;
 
 
 -- functions/submit_activity.sql
--- Starts, updates and ends Live Activities.
+-- Starts, updates and ends Live Activities. enqueue.sql has the functions that users call. submit_activity() checks what only these
+-- pushes have, calls submit(), and notes updates in the same transaction, so that none is sent before its order is known.
 
 -- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
@@ -7335,6 +7385,9 @@ $$;
 
 
 -- functions/submit_publication.sql
+-- Publishes to channels. enqueue.sql has carillon.publish, which users call. The update is noted in the transaction that enqueues
+-- it, as in submit_activity.sql.
+
 -- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -7453,7 +7506,8 @@ $$;
 
 
 -- functions/take_over.sql
--- Take-over of dead workers, and quarantine.
+-- Take-over of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
+-- lock: what is locked is left to the next call. The claim statement of the worker reads the limits of quarantine.
 
 -- PostgreSQL inlines this function, which has no SET clause.
 CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
@@ -7615,6 +7669,9 @@ $$;
 
 
 -- functions/take_rate_turn.sql
+-- The turns of apps with a max_rate. A worker calls take_rate_turn() before it sends pushes of such an app. The lock on the row of
+-- rates makes workers take turns one after the other.
+
 -- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
 -- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint
@@ -7650,7 +7707,8 @@ $$;
 
 
 -- functions/tokens.sql
--- Device tokens.
+-- Device tokens: what a valid one is, and the functions with which users register tokens and set badges. Several rows are locked in
+-- the order of tokens.
 
 -- token() is the only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
@@ -7814,7 +7872,8 @@ $$;
 
 
 -- functions/watch_tokens.sql
--- The application's tables from which feedback passes also delete.
+-- The application's tables from which feedback passes also delete. The owner of the schema calls watch_tokens() and
+-- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
@@ -7936,8 +7995,10 @@ $$;
 
 
 -- functions/withdraw.sql
--- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished. The caller has locked the claim's
--- row and read its jobs.
+-- Withdraws pushes from a claim. order_updates() and pace_devices() call withdraw() for pushes that are not sent now. They have
+-- locked the claim's row of inflight and read its jobs; rows of unfinished are locked after it, in order of id.
+
+-- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
@@ -8519,6 +8580,9 @@ COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reaso
 
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
+--
+-- This file is the last to be applied, so the two statements that call functions of the schema stand at its end: where these
+-- functions are defined, functions of an older release may still be there beside them.
 
 -- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
 -- schema owns are changed. Partitions have no rights of their own.
@@ -8742,54 +8806,54 @@ UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979
 UPDATE carillon.schema_migrations SET checksum = '8b5daeaaeaebb97ccfa1956d31df39857f2f6ac3f0b29e536c6cd2095d7c5690' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'be36c7649a577bd27add888c50e47ef801290eb8f8d8141029c19a20fda3456a' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '74d3d69050b30538c609c6ffbf89e78a544e866c38fe0b0be5424b0346b17f79' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '7f6d0dc5c9d76222a3a717fe561a782a512ffdb60a10750aa04b3f37c1c53004' WHERE file = 'functions/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '59c31819b78108de15d4bb3be1322baf3f6d37c4c5cd707d0df2e983ace6b098' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '82003ae32e414cc177827f65f3b8b92de3bec1e50ea2d36b3a8e20d79118c3d3' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '3dae4cd4c7ff4eb17c3c8f23e075a1676dedb2c6999da4039fc88b4b3d7d7582' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'cfce133033f3822a2818083e4c92b00fc55daa9ed3c939a7067ab030f2488051' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = 'e8be5b83e270e8cc9ec9386d2cb753d75a86f9e50142bb3fdeafeb9366a3bd97' WHERE file = 'functions/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = 'f6549e638a83521fccafd8ee6f16e5f8ceb409b4cf6149b0538bc212b954b4b6' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '8e802ce070f2556c02ec1801237c81c346468ef882d109a37435baf1dcdee51e' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = 'ad98b88154d89ab7c8dda98772858b9661915acdf02c1926fcd5b971bfe58f93' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed103137478b49c7d734a9e5a4e2c1fd020ad62' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = '4c943fcd5af6efd29430228d4bbedacf6a8802e4acdf2a771c7350e7e972f69e' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '5652ee7ce06769bba82c07318035b8780c6061d1f16eb9c29c0e93b8e388fca3' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '8f9eb71f86af99102e85f0ce8590f4df82f17095229c80c046962d76e246e2e6' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = '6748c02a0e71510b418efa3e737de1550321b3d4495b3cf285f0a4c4dfeb44b4' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '998c3c15e3e89d84a2ac0c939fc7156dc136892b4c93de4d02d08aa5a7e2b3a6' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = 'f1c2814ee7e3923e6aa02cb368a8db45902887fda32622ca64f67f8394e1a9e2' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'e6bf5d3564ac9b18914b4789f3f9299097e2e00bf62100ed35baf7cbee29920c' WHERE file = 'functions/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = '315e8b0d9180d3e038593a83bd487b2c7f117fb9d7fedcbe1c0dfdb541d07e7f' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '3399636257ced47c35ce6a0d66b11126a0c18e3b97d9a5f1ca50ca8291c812f4' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = '4ce0e1b5ba84b19fa22fefc14dfaaa49795100d65e4f34b53c91de5dc2caed60' WHERE file = 'functions/job.sql';
-UPDATE carillon.schema_routines SET checksum = '16e4913e7dcd5235ac81c8050eda36cac536626ed28db998890d2833091648b5' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = '08d3ea12b5f2f9649f42a434f118dfa558fdd83ae9d273701ba2b30438c29f3e' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '9be8531681e7d299aa066184b22a51329c22ed8a3bb4e27a3d121a82fe6b2b49' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = 'df9fbe6eaf14f4e6bb0aedcd276d6150e51a2e4b0ee0407897e3a5e26f016c96' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = 'cf053c1ce121d34d0bba19fe7766dfa3e65a8de8ab7deacc1bd93fa627dd2d77' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = 'a9a12c8dcb3f323341d715e998925d0d21d61338c0c4b0fe42387f8ea22c6980' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = 'f060adee5d14ad1d6f84a0d40528cfc75f8b9df1cc0bef7a892cd4fe0b1fcb84' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = '33e506940c726a29b9a09ac66ff9196ebe22c64f1e874d54ee1563acb46a41de' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = 'b4ccebe11b316ec51b6a4000ad92c38e0abf748dc7ef30f5eb27cb2d6d9d95ad' WHERE file = 'functions/promote.sql';
-UPDATE carillon.schema_routines SET checksum = 'f6bac4668fac31cbeccf17c654da2d746ea5c6b99a9236c76debb5cfe51f3be7' WHERE file = 'functions/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = 'e19c7dfbda31f43d2f36b0b1c3ed32593411d9322664e8ccf42a0cb4a4295dfe' WHERE file = 'functions/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = '1cfb7906cca1ffcec6c3f25a61561af08e729ce21b8f63788fcee623889b71c2' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '0ec4d759c95caebb517a0b8af15eb35a3a91d19c40ffc802e71578402944bb73' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '5fe500e0364c22082d1fbc4025cf62d230e04e2a38c1205c192e9992274ee480' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'b01d23a24d897a30272072e8abe35bb9f45839855a24fb267784f4b05e26470b' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
+UPDATE carillon.schema_routines SET checksum = 'a59b944e7bf23e911e0f46e7946c60d56a1ab71ff8cf01e943aa20c11d157264' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '7e1f4fc93c39c8e48bc0a1cb4ebd64626181adec67d4cea9e5877250dd48b4bf' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '86a7725bbb8257108ff2edb483069134d7fe2d4ec042f3675be63a4cde7bfc7d' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '609dd3429f24b349dc8baf1e51ef603843ed7f326b3d2df0a94df94042d8dbe4' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
+UPDATE carillon.schema_routines SET checksum = 'ca02899b9b1eb6944e6d2d459f062b86c92379a7f5b027adf05b6331d46da4ab' WHERE file = 'functions/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '9892453cb21556053b230a33cfcd453c69ecdb0cb03c3e1ffa52cb44bb97bc0d' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = 'f378ebee6d646db52f54643506d0e20f460578594e144f5df19f8c204358a26d' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = 'af4f7805232077af47252fe917edb3fbb8fcaca72479c708883a65364abdc236' WHERE file = 'functions/refusal.sql';
-UPDATE carillon.schema_routines SET checksum = 'e567285544796e5f91245ae85fced55a3be0ef749f4573a359d62d490d5cc224' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = 'decbc7721ead54be23d236305382d471a7554df20b077184dc86393d340b7320' WHERE file = 'functions/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = '9563d88701c91af74030da04c77f6d75521168b9ecf329bfe778292993bee9e3' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '539aa0cf2495888b7f5de70cc1490459bd7f6184f084c1d0f382431204efc2ee' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'fffcab4e44672e641be433f545ab5fdffe50c7bc77695ab93173b6186d665615' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2232f4dc499dd77a43aec2e9498be5bae' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '775707c12d0d9b0a72fec70ae05da020695ece5448d1e78b18a48a5cba41f356' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
+UPDATE carillon.schema_routines SET checksum = '7d5b2de2de56b2ced8934409b3fb82e6226a8107044d0a9fa96ddf68ad0a565d' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49fb74922a3a8eec2dea23463fc26da4c79' WHERE file = 'functions/requeue_step.sql';
+UPDATE carillon.schema_routines SET checksum = '81dabcce60d6cef9f2970ce7732dfd419c4f066e25f18929c7e1e1ab856f650c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '20b563083824d3f548a443de534c369a14c8c905efa7fe17638e7d87f061d2d5' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = '61e56a99ecdf713753f7a51c35350d540b160256144354522bb437bf41241e03' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'e2623a54f67d2ff1ed2f8188803b4157b1abcddf853a63c6bdc68c511a445781' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = '4f7c4f35868deb9a91399d93fff337e33fdfb53c7d19b29150bf61d5e70734b5' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '66dbbc821b89fda307b524026400b78dceca5cc58c33b29aa8168ca01877f60c' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '28ffe67313e327c504295afe864ba628a6f88a1be697a49315b2937ed04899a6' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = '26531252e89130d139927f1f0bcf9dc89eb79ee50d30cd71d63f41ea01b723bc' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = '45c602f8749f61ce773c4fb74a8e3b40f39296627bb6ca79b390e59c78344f7e' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = 'fe4c30b5006172dfdc08e8414c74e3484acf91c33a4bbd452f5df202b6bfd25d' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '5d31ec7f70185cd3a5885fb34b4140e92e5c1f3d8dbb66fd0b4371f17f86aa9d' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'ef0d9f2de98e11d5f5e5404638a4534f3706a2ebf0579a5b76662752ac373f41' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '0b7793e7aad018f5e01efc09ae2a1b6258cfc20f4663cb0d82d644a5d8a92d56' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'd6387a06e99b16f7ffe31e0e7293b49bfd2dbeea0b6ac7b03358dd81406bbabd' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '876e1ea253bca0c73d1c1f35001375ce61ce550b83c6be339231813aab1d2a57' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '38596a4433d9fae316ac1b5711733b29668470ce3fc9ecf6391412f590d831c6' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'e8e09c6d475f673fa7aed0822d440a86868063e7e0f8b7a9edd10c8803801cee' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = 'b90cc7aa9f928e9105d2a09775bf84b695bf70f93611cb9157e1337cc9b04fd7' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -1,4 +1,5 @@
--- API tokens, with which programs POST /messages.
+-- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
+-- enqueue_with_token() for each request.
 
 CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,4 +1,5 @@
--- Changes of apps and credentials.
+-- Changes of apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit an app.
+-- These lock the row of the app before they read it, so that audit records the values that they replace.
 
 CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,4 +1,5 @@
--- Records what people change: functions and triggers write to audit in the same transaction as the change.
+-- Records what people change: functions and triggers write to audit in the same transaction as the change. Operators' functions
+-- call act_as() first, and record_change() last.
 
 -- Without a name, act_as() keeps the one from SET carillon.actor, or else uses the login.
 CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void

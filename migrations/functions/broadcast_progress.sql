@@ -1,3 +1,5 @@
+-- carillon.broadcast_progress(), which users call: the counts of a message while it is sent and afterwards. It only reads.
+
 -- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,

@@ -13,8 +13,8 @@
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
 
--- The server's lock table has limited room. A list of more than 1,000 ids therefore takes the lock of the app, and waits for all
--- other cancels of that app.
+-- The server's lock table has limited room. A longer list of ids therefore takes the lock of the app, and waits for all other
+-- cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- Channels of APNs.
+-- Channels of APNs. Users request, record and remove them; a worker makes them at Apple, one request at a time.
 --
 -- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
 -- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:

@@ -1,6 +1,6 @@
--- Checks the arguments of a message.
+-- Checks the arguments of a message. draft() calls these functions, each only for messages that need it.
 --
--- They are called by functions of this schema, with the schema named; only functions that users call pin search_path.
+-- Only functions that users call pin search_path. These leave it to them.
 
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$

@@ -1,4 +1,4 @@
--- Functions for dashboards.
+-- Functions for dashboards. A page may show every app, so each function stops after a number of rows, however many there are.
 
 -- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint

@@ -1,3 +1,6 @@
+-- Dedupe keys. submit() and submit_publication() call take_dedupe_key() in the transaction that enqueues the message: its lock on
+-- the row of dedupe is what makes two callers with one key wait for each other.
+
 -- ended_unsent() is true if every push was cancelled or expired and every attempt was answered.
 CREATE OR REPLACE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$

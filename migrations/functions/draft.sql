@@ -1,3 +1,6 @@
+-- From the arguments of a message to its payload and headers. submit(), submit_publication() and preview_message() call draft(). It
+-- only reads, and returns a refusal instead of raising it. The usual message skips the closer checks of check_arguments.sql.
+
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$

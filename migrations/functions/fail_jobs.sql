@@ -1,5 +1,6 @@
--- Jobs whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user added. Such a job
--- never blocks others.
+-- Fails jobs, and ends those whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user
+-- added. Such a job never blocks others. The worker calls settle_unrecorded() when settle() fails; functions that move jobs call
+-- fail_jobs() for jobs that they have already deleted from their tables.
 
 -- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
 -- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would

@@ -1,3 +1,8 @@
+-- Finds the jobs that were cancelled while they were in flight or scheduled. Everything that returns jobs to the queue calls
+-- find_cancelled() before it does: settle(), release(), take_over(), split() and promote().
+--
+-- The order of its locks is that of cancel.sql. It never waits for a cancel; for rows of unfinished it waits unless told not to.
+
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$

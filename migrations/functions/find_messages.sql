@@ -1,4 +1,5 @@
--- Finds messages and jobs through indexes, without reading the whole queue.
+-- Finds messages and jobs by id through indexes, without reading the whole queue: for cancel, message_status, requeue and
+-- dashboards. These functions only read.
 
 -- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
 -- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables

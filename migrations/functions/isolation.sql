@@ -1,4 +1,5 @@
--- Isolates apps from each other by giving each its own role.
+-- Isolates apps from each other by giving each its own role. The owner of the schema calls isolate_app() and unisolate_app();
+-- 0008_isolation.up.sql has the policies. Functions that run as their owner bypass these and ask apps_of_caller().
 
 -- enforce_isolation() never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void

@@ -1,3 +1,5 @@
+-- JSON in arguments, which callers pass as json, as jsonb or as text. The functions that check arguments call these.
+
 CREATE OR REPLACE FUNCTION carillon.json_or_null(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

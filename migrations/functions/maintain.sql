@@ -1,4 +1,5 @@
--- Maintenance, which workers run every hour.
+-- Maintenance, which workers run every hour, and pg_cron may. Each step is done in short transactions. A step waits 100 ms at most
+-- for a lock, skips locked rows, and runs in one session at a time.
 
 -- delete_old() skips locked rows. `more` tells whether rows are left.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)

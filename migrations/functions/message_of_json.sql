@@ -1,4 +1,5 @@
--- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes.
+-- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes. The
+-- object has the arguments of enqueue, by the fields of the type message_arguments.
 
 -- fits_argument() is needed because jsonb_populate_record() converts any value to text.
 CREATE OR REPLACE FUNCTION carillon.fits_argument(name text, type regtype, value jsonb) RETURNS boolean

@@ -1,4 +1,5 @@
--- The state of a message: one row, however many jobs it has.
+-- The state of a message: one row, however many jobs it has. message_status(), which users call, adds up what has ended and what is
+-- open: ended_counts(), open_counts(), then message_state(). They only read.
 
 -- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
 -- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.

@@ -1,3 +1,6 @@
+-- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
+-- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
+
 -- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
 -- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
 --

@@ -1,5 +1,11 @@
--- note_update() runs in the transaction that enqueues the update. In these tables, a push is identified by its message: the id of
--- its job, or the job's origin if it has one.
+-- The order of the updates of a Live Activity or a channel: no device shows an older one after a newer one.
+--
+-- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
+-- before it sends them. Both know a push by its token and its message: the id of its job, or the job's origin if it has one.
+--
+-- order_updates() locks the row of inflight, then rows of activity_stamps in the order of tokens. It skips rows of activity_updates
+-- that a cancel has locked.
+
 CREATE OR REPLACE FUNCTION carillon.note_update(
     app integer, message bigint, tokens text[], is_end boolean, due timestamptz, expires timestamptz
 ) RETURNS void
@@ -19,8 +25,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 
--- In order_updates(), a push is superseded if a newer update of the token is due or was sent. A push keeps its timestamp in all
--- attempts. The function returns null if another worker has taken over the claim.
+-- order_updates() decides which pushes are sent, and with which timestamps. A push is superseded if a newer update of its token is
+-- due or was sent. It keeps its timestamp in all attempts. The answer is null if another worker has taken over the claim.
 --
 -- The timestamps of a token always increase, whatever the clock does. They are whole seconds, so frequent updates would push them
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
@@ -30,8 +36,6 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- one ordered, it keeps its place. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
 -- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
 -- over.
---
--- All workers lock rows in the order of tokens, and rows of activity_stamps before rows of activity_updates.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions

@@ -1,7 +1,9 @@
 -- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
--- pace_devices() calls the other functions, once for each push, so they leave it to pin search_path.
+-- A worker calls pace_devices() for the background pushes of each claim before it sends them. It locks the row of inflight, then
+-- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. The other functions run once for each
+-- push and leave it to pace_devices() to pin search_path.
 
 -- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that
 -- have an id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
@@ -108,8 +110,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() has decided about the pushes of a claim.';
 
--- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. All workers
--- lock tokens in order. The function returns null if another worker has taken over the claim.
+-- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. The
+-- function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
 ) RETURNS carillon.push_decisions

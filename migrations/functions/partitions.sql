@@ -1,4 +1,5 @@
--- The daily partitions of results, failures and failed_messages.
+-- The daily partitions of results, failures and failed_messages. Maintenance creates and drops them every hour; rights.sql creates
+-- the first ones. Rows of a day without a partition go to the default partition.
 
 -- partitions() returns no bounds for the default partition.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text)

@@ -1,3 +1,6 @@
+-- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
+-- it needs one for a signing key. Only a call with a new token takes locks: one caller for each key.
+
 -- If provider_token() returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker
 -- was faster, its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never
 -- within twenty minutes or before rests_until. A token from the future was minted before the clock was set back.

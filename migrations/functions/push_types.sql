@@ -1,3 +1,5 @@
+-- What Apple asks of each push type. The functions that check arguments and the worker's split() ask rules_of().
+
 -- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
 -- to channels: they are separate requests, with the push type liveactivity.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules

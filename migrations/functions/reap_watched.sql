@@ -1,4 +1,5 @@
--- The feedback pass in watched tables.
+-- The feedback pass in watched tables. reap_tables() and catch_up_next_table() call these functions for one table at a time. The
+-- table's triggers run as carillon_reaper, never with the rights of the worker.
 
 -- owner_search_path() returns the setting of the role in this database, or else of the role, or else of the database. The table's
 -- schema comes last.

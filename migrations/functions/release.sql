@@ -1,5 +1,9 @@
--- Puts claims back into the queue of which nothing was sent. An id alone does not name a claim, because a crash of PostgreSQL may
--- undo a claim and give its id to another: the caller chooses the ids by the times of the claims, in the same statement.
+-- Releases claims of which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
+-- longer send, because it is stopping or the app was paused, and for stray claims. It locks app by app, as find_cancelled() and
+-- return_uncancelled() do.
+
+-- An id alone does not name a claim, because a crash of PostgreSQL may undo a claim and give its id to another: the caller chooses
+-- the ids by the times of the claims, in the same statement.
 CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

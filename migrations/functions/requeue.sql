@@ -1,4 +1,4 @@
--- Requeues failed pushes.
+-- Requeues failed pushes: as new messages, with the content that keep_failed_content() has kept. Users call requeue_failures().
 
 -- A push that was refused for the content of its row would be refused again.
 CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)

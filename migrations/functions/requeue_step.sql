@@ -1,4 +1,4 @@
--- Counts, requeues and dismisses failures in steps, for interactive use.
+-- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
 CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)

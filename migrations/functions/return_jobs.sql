@@ -1,6 +1,6 @@
--- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers.
---
--- Each function checks once for each app which jobs were cancelled meanwhile, and locks the rows of unfinished once, sorted by id.
+-- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers. The caller has deleted the jobs from
+-- their tables, and knows from find_cancelled() which were cancelled meanwhile: once for each app, so that rows of unfinished are
+-- locked in one pass, in order of id.
 
 -- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
 -- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.

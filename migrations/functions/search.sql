@@ -1,4 +1,5 @@
--- Searches for interactive use.
+-- Searches for dashboards: what is known of a reference or a device token. They only read, and stop after a number of rows of each
+-- app.
 
 -- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint

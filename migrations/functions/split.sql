@@ -1,4 +1,5 @@
--- Splits jobs that have more tokens than one job may have.
+-- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
+-- return_lost_jobs() calls split_job() for jobs that enter quarantine.
 
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text

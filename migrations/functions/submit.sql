@@ -1,5 +1,4 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
---
 -- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
 
 -- Lists with more than tokens_per_job() tokens are split, so that workers share them.

@@ -1,4 +1,5 @@
--- Starts, updates and ends Live Activities.
+-- Starts, updates and ends Live Activities. enqueue.sql has the functions that users call. submit_activity() checks what only these
+-- pushes have, calls submit(), and notes updates in the same transaction, so that none is sent before its order is known.
 
 -- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)

@@ -1,3 +1,6 @@
+-- Publishes to channels. enqueue.sql has carillon.publish, which users call. The update is noted in the transaction that enqueues
+-- it, as in submit_activity.sql.
+
 -- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,3 +1,6 @@
+-- The turns of apps with a max_rate. A worker calls take_rate_turn() before it sends pushes of such an app. The lock on the row of
+-- rates makes workers take turns one after the other.
+
 -- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
 -- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
 CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint

@@ -1,4 +1,5 @@
--- Device tokens.
+-- Device tokens: what a valid one is, and the functions with which users register tokens and set badges. Several rows are locked in
+-- the order of tokens.
 
 -- token() is the only definition of a valid token: pairs of hex digits, at most 512 digits.
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text

@@ -1,4 +1,5 @@
--- The application's tables from which feedback passes also delete.
+-- The application's tables from which feedback passes also delete. The owner of the schema calls watch_tokens() and
+-- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name

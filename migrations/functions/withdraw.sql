@@ -1,5 +1,7 @@
--- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished. The caller has locked the claim's
--- row and read its jobs.
+-- Withdraws pushes from a claim. order_updates() and pace_devices() call withdraw() for pushes that are not sent now. They have
+-- locked the claim's row of inflight and read its jobs; rows of unfinished are locked after it, in order of id.
+
+-- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
     app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
