@@ -6702,6 +6702,20 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS i ON i.message = m.id
 $$;
 
+-- endings() has no SET clause, so that PostgreSQL inlines it: no composite value is made unless the caller wants one. The defaults
+-- are those of empty columns.
+CREATE OR REPLACE FUNCTION carillon.endings(
+    messages bigint[], remaining integer[], reference text[], broadcast bigint[], created timestamptz[], sent integer[],
+    failed integer[], expired integer[], attempts smallint[], status smallint[], reason text[], unique_ids jsonb[]
+) RETURNS SETOF carillon.ending
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT e.message_id, e.reference, e.broadcast_id, e.created_at, coalesce(e.attempts, 1)::integer, coalesce(e.sent, 1),
+        coalesce(e.failed, 0), coalesce(e.expired, 0), 0, e.remaining, e.status, e.reason, e.unique_ids
+    FROM unnest(messages, remaining, reference, broadcast, created, sent, failed, expired, attempts, status, reason, unique_ids)
+        AS e(message_id, remaining, reference, broadcast_id, created_at, sent, failed, expired, attempts, status, reason,
+            unique_ids)
+$$;
+
 -- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
 -- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
 -- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
@@ -6715,7 +6729,9 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
     -- is the number of pushes that unfinished does not count yet.
     ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
-    ended_sent integer[], ended_failed integer[], ended_expired integer[], ended_attempts smallint[],
+    ended_sent integer[],  -- if empty, 1 each
+    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
+    ended_attempts smallint[],  -- if empty, 1 each
     ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
     -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
@@ -6736,10 +6752,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     has_ended CONSTANT boolean := cardinality(ended) > 0;
-    -- The messages that are counted in unfinished.
-    counted CONSTANT bigint[] := CASE WHEN cardinality(ended_remaining) > 0 THEN ARRAY(
-        SELECT e.id FROM unnest(ended, ended_remaining) AS e(id, remaining) WHERE e.remaining IS NOT NULL) ELSE '{}' END;
-    has_counted CONSTANT boolean := cardinality(counted) > 0;
+    -- Whether messages are counted in unfinished.
+    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
     has_failed CONSTANT boolean := cardinality(failed) > 0;
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
@@ -6792,7 +6806,7 @@ BEGIN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (going_back)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
             requeues => cardinality(going_back_after) < cardinality(going_back)
                 OR array_position(going_back_after, NULL) IS NOT NULL
         ) AS o;
@@ -6843,23 +6857,16 @@ BEGIN
         INSERT INTO carillon.results
             (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
             last_status, last_reason, apns_unique_ids)
-        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1), e.created_at, worker, e.status, e.reason, e.unique_ids
-        FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-                ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
-            AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason, unique_ids)
+        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
+            e.last_status, e.last_reason, e.apns_unique_ids
+        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
         WHERE e.remaining IS NULL;
     END IF;
     IF has_counted THEN
         PERFORM carillon.end_messages(app, ARRAY(
-            SELECT carillon.ending(message_id => e.id, reference => e.reference, broadcast_id => e.broadcast,
-                created_at => e.created_at, attempts => coalesce(e.attempts, 1), sent => coalesce(e.sent, 1),
-                failed => coalesce(e.failed, 0), expired => coalesce(e.expired, 0), remaining => e.remaining,
-                last_status => e.status, last_reason => e.reason, apns_unique_ids => e.unique_ids)
-            FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-                    ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
-                AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason,
-                    unique_ids)
+            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
+                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
             WHERE e.remaining IS NOT NULL), worker);
     END IF;
     IF has_failed THEN
@@ -6873,18 +6880,13 @@ BEGIN
     IF has_requeueable THEN
         PERFORM carillon.keep_failed_content(app, requeueable);
     END IF;
-    IF has_dead THEN
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, f.unregistered_at, f.reason, 'http2'
-        FROM unnest(failed_token, failed_unregistered_at, failed_reason) AS f(token, unregistered_at, reason)
-        WHERE f.unregistered_at IS NOT NULL;
-    END IF;
-    IF has_bad_tokens THEN
+    IF has_dead OR has_bad_tokens THEN
         -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
-            AS f(token, status, reason)
-        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
+        FROM unnest(failed_token, failed_status, failed_reason, failed_unregistered_at)
+            AS f(token, status, reason, unregistered_at)
+        WHERE f.unregistered_at IS NOT NULL OR f.status = 400 AND f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
     IF has_bad_channels THEN
@@ -8389,6 +8391,7 @@ COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim cou
 COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
 COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
+COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
 COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
 COMMENT ON FUNCTION carillon.shortened_token IS
     'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
@@ -8676,8 +8679,8 @@ BEGIN
                 app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
-                job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending end_messages settle
-                why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
+                job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
+                settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
                 fail_jobs discard_unreadable shortened_token split_job split
                 find_cancelled lock_unfinished record_cancelled tokens_of_updates as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
@@ -8843,7 +8846,7 @@ UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49f
 UPDATE carillon.schema_routines SET checksum = '81dabcce60d6cef9f2970ce7732dfd419c4f066e25f18929c7e1e1ab856f650c' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '20b563083824d3f548a443de534c369a14c8c905efa7fe17638e7d87f061d2d5' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'd6387a06e99b16f7ffe31e0e7293b49bfd2dbeea0b6ac7b03358dd81406bbabd' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '42fa504f5b34ce40778dc812970b4e4a2921bcdc28478e9c22376abd38b9819b' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '876e1ea253bca0c73d1c1f35001375ce61ce550b83c6be339231813aab1d2a57' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '38596a4433d9fae316ac1b5711733b29668470ce3fc9ecf6391412f590d831c6' WHERE file = 'functions/submit_activity.sql';
@@ -8853,7 +8856,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'b90cc7aa9f928e9105d2a09775bf84b695bf70f93611cb9157e1337cc9b04fd7' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'ed661a88a63ce8ed15130e7b4c5ba83ca3749b726a46f74c12dd6275f0e30284' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

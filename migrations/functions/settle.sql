@@ -45,6 +45,21 @@ $$;
 COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 
+-- endings() has no SET clause, so that PostgreSQL inlines it: no composite value is made unless the caller wants one. The defaults
+-- are those of empty columns.
+CREATE OR REPLACE FUNCTION carillon.endings(
+    messages bigint[], remaining integer[], reference text[], broadcast bigint[], created timestamptz[], sent integer[],
+    failed integer[], expired integer[], attempts smallint[], status smallint[], reason text[], unique_ids jsonb[]
+) RETURNS SETOF carillon.ending
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT e.message_id, e.reference, e.broadcast_id, e.created_at, coalesce(e.attempts, 1)::integer, coalesce(e.sent, 1),
+        coalesce(e.failed, 0), coalesce(e.expired, 0), 0, e.remaining, e.status, e.reason, e.unique_ids
+    FROM unnest(messages, remaining, reference, broadcast, created, sent, failed, expired, attempts, status, reason, unique_ids)
+        AS e(message_id, remaining, reference, broadcast_id, created_at, sent, failed, expired, attempts, status, reason,
+            unique_ids)
+$$;
+COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
+
 -- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
 -- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
 -- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
@@ -58,7 +73,9 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
     -- is the number of pushes that unfinished does not count yet.
     ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
-    ended_sent integer[], ended_failed integer[], ended_expired integer[], ended_attempts smallint[],
+    ended_sent integer[],  -- if empty, 1 each
+    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
+    ended_attempts smallint[],  -- if empty, 1 each
     ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
     -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
     failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
@@ -79,10 +96,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     has_ended CONSTANT boolean := cardinality(ended) > 0;
-    -- The messages that are counted in unfinished.
-    counted CONSTANT bigint[] := CASE WHEN cardinality(ended_remaining) > 0 THEN ARRAY(
-        SELECT e.id FROM unnest(ended, ended_remaining) AS e(id, remaining) WHERE e.remaining IS NOT NULL) ELSE '{}' END;
-    has_counted CONSTANT boolean := cardinality(counted) > 0;
+    -- Whether messages are counted in unfinished.
+    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
     has_failed CONSTANT boolean := cardinality(failed) > 0;
     has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
     has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
@@ -135,7 +150,7 @@ BEGIN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (going_back)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, counted,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
             requeues => cardinality(going_back_after) < cardinality(going_back)
                 OR array_position(going_back_after, NULL) IS NOT NULL
         ) AS o;
@@ -186,23 +201,16 @@ BEGIN
         INSERT INTO carillon.results
             (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
             last_status, last_reason, apns_unique_ids)
-        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1), e.created_at, worker, e.status, e.reason, e.unique_ids
-        FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-                ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
-            AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason, unique_ids)
+        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
+            e.last_status, e.last_reason, e.apns_unique_ids
+        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
         WHERE e.remaining IS NULL;
     END IF;
     IF has_counted THEN
         PERFORM carillon.end_messages(app, ARRAY(
-            SELECT carillon.ending(message_id => e.id, reference => e.reference, broadcast_id => e.broadcast,
-                created_at => e.created_at, attempts => coalesce(e.attempts, 1), sent => coalesce(e.sent, 1),
-                failed => coalesce(e.failed, 0), expired => coalesce(e.expired, 0), remaining => e.remaining,
-                last_status => e.status, last_reason => e.reason, apns_unique_ids => e.unique_ids)
-            FROM unnest(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-                    ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids)
-                AS e(id, remaining, reference, broadcast, created_at, sent, failed, expired, attempts, status, reason,
-                    unique_ids)
+            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
+                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
             WHERE e.remaining IS NOT NULL), worker);
     END IF;
     IF has_failed THEN
@@ -216,18 +224,13 @@ BEGIN
     IF has_requeueable THEN
         PERFORM carillon.keep_failed_content(app, requeueable);
     END IF;
-    IF has_dead THEN
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, f.unregistered_at, f.reason, 'http2'
-        FROM unnest(failed_token, failed_unregistered_at, failed_reason) AS f(token, unregistered_at, reason)
-        WHERE f.unregistered_at IS NOT NULL;
-    END IF;
-    IF has_bad_tokens THEN
+    IF has_dead OR has_bad_tokens THEN
         -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
-            AS f(token, status, reason)
-        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
+        FROM unnest(failed_token, failed_status, failed_reason, failed_unregistered_at)
+            AS f(token, status, reason, unregistered_at)
+        WHERE f.unregistered_at IS NOT NULL OR f.status = 400 AND f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
     IF has_bad_channels THEN
