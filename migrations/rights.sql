@@ -93,12 +93,13 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
-                take_rate_turn provider_token open_breakers order_updates withdraw rules_of
+                take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
                 fail_jobs discard_unreadable shortened_token split_job split
-                find_cancelled lock_unfinished record_cancelled tokens_of_updates as_cancelled end_as_cancelled count_tokens
+                most_payload_bytes oversized_payload most_reference_bytes
+                find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper

@@ -1856,10 +1856,11 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    most_locks CONSTANT integer := 1000;
     class CONSTANT integer := hashtext('carillon.cancel');
     key CONSTANT text := 'carillon.cancel ' || app;
 BEGIN
-    IF cardinality(ids) > 1000 THEN
+    IF cardinality(ids) > most_locks THEN
         PERFORM pg_advisory_xact_lock(class, app);
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, app);
@@ -1894,16 +1895,12 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.tokens_of_updates(push_type text, tokens text[]) RETURNS text[]
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
-$$;
-
+-- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at,
-        carillon.tokens_of_updates(job.push_type, job.tokens))::carillon.cancelled_job
+        CASE WHEN job.push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN job.tokens END)::carillon.cancelled_job
 $$;
 
 -- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
@@ -1986,15 +1983,11 @@ BEGIN
         WITH ready AS (
             DELETE FROM carillon.messages m
             WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
-            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))
-                ::carillon.cancelled_job AS job
+            RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
             WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
-            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.tokens_of_updates(s.push_type, s.tokens))
-                ::carillon.cancelled_job AS job
+            RETURNING carillon.as_cancelled(carillon.scheduled_job(s)) AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
@@ -2013,8 +2006,7 @@ BEGIN
         IF cardinality(short) > 0 THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
-                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))::carillon.cancelled_job AS job
+                RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
@@ -2132,8 +2124,7 @@ DECLARE
     mine CONSTANT integer[] := carillon.apps_of_caller();
 BEGIN
     IF app IS NOT NULL THEN
-        target := (SELECT a.id FROM carillon.apps a
-            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        target := (SELECT a.id FROM carillon.apps a WHERE a.name = app AND carillon.may_use(a));
         IF target IS NULL THEN
             refusal := carillon.unknown_app(app);
             RETURN;
@@ -2155,6 +2146,17 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION carillon.check_channel(app text, protocol text, policy bigint, reference text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE
+        WHEN protocol <> 'http2' THEN
+            carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol)
+        WHEN policy NOT IN (0, 1) OR policy IS NULL THEN
+            carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text)
+        WHEN octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+            carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference)) END
+$$;
+
 -- request_channel() does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
@@ -2168,16 +2170,13 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a
-    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = app AND carillon.may_use(a);
     IF target.id IS NULL THEN
         refusal := carillon.unknown_app(app);
-    ELSIF target.protocol <> 'http2' THEN
-        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || target.protocol);
-    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
-        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
-    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
-        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
     ELSE
+        refusal := carillon.check_channel(app, target.protocol, policy, reference);
+    END IF;
+    IF refusal.message IS NULL THEN
         SELECT c.* INTO known FROM carillon.channels c
         WHERE c.app_id = target.id AND c.reference = request_channel.reference FOR UPDATE;
         IF known.state IN ('requested', 'ready') AND known.policy <> policy THEN
@@ -2187,7 +2186,7 @@ BEGIN
             refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
                 'Request it again when it has been removed.', '55000');
         ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
-            refusal := carillon.refusal('app', 'an app with fewer than 10000 channels, which is Apple''s limit',
+            refusal := carillon.refusal('app', format('an app with fewer than %s channels, which is Apple''s limit', most),
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
@@ -2220,17 +2219,16 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     SELECT a.id, a.protocol INTO target, protocol FROM carillon.apps a
-    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = app AND carillon.may_use(a);
     IF target IS NULL THEN
         refusal := carillon.unknown_app(app);
-    ELSIF protocol <> 'http2' THEN
-        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol);
+    ELSE
+        refusal := carillon.check_channel(app, protocol, policy, reference);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        NULL;
     ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
         refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
-    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
-        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
-    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
-        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
     ELSIF EXISTS (SELECT FROM carillon.channels c
         WHERE c.app_id = target AND (c.reference = record_channel.reference OR c.channel_id = record_channel.channel_id))
     THEN
@@ -2425,6 +2423,10 @@ $$;
 --
 -- Only functions that users call pin search_path. These leave it to them.
 
+-- A claim keeps no more of a reference. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
+
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
@@ -2476,9 +2478,8 @@ BEGIN
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    -- A claim keeps no more of a reference.
-    IF octet_length(m.reference) > 16384 THEN
-        RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
+    IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
+        RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
     IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
@@ -2901,7 +2902,7 @@ DECLARE
     protocol text;
 BEGIN
     SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
-    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = m.app AND carillon.may_use(a);
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;
@@ -3012,7 +3013,7 @@ BEGIN
     -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
-        OR octet_length(m.reference) > 16384
+        OR octet_length(m.reference) > carillon.most_reference_bytes()
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);
         IF (made.refusal).message IS NOT NULL THEN
@@ -3406,9 +3407,9 @@ DECLARE
     whole carillon.job;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
-    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}', reference => left(m.reference, 16384),
-        attempt => m.attempt, lost_claims => m.lost_claims, origin => m.origin, broadcast_id => m.broadcast_id,
-        created_at => m.created_at)).* INTO whole;
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
+        reference => left(m.reference, carillon.most_reference_bytes()), attempt => m.attempt, lost_claims => m.lost_claims,
+        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;
     END IF;
@@ -3466,10 +3467,10 @@ CREATE OR REPLACE FUNCTION carillon.find_cancelled(
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted bigint[];
-    known bigint[];
-    over bigint[];
-    held bigint[] := '{}';
+    wanted bigint[];  -- split messages
+    known bigint[];  -- those whose rows no cancel has locked
+    over bigint[];  -- those that were cancelled
+    held bigint[] := '{}';  -- those whose rows a cancel has locked
     alone bigint[] := messages;  -- messages of one job
 BEGIN
     cancelled := '{}';
@@ -3749,6 +3750,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
             AND NOT pg_has_role(c.role, current_user, 'USAGE')
         THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
     FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+
+-- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.may_use(app carillon.apps) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT NOT app.is_guarded OR coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
@@ -4100,11 +4107,12 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    most CONSTANT integer := 1000;
     plan json;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
-        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT 1001) few', relation || '_default') INTO rows;
-        IF rows > 1000 THEN
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', most + 1) INTO rows;
+        IF rows > most THEN
             EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
             rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
         END IF;
@@ -4329,6 +4337,10 @@ $$;
 -- The state of a message: one row, however many jobs it has. message_status(), which users call, adds up what has ended and what is
 -- open: ended_counts(), open_counts(), then message_state(). They only read.
 
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.most_outcomes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1000 $$;
+
 -- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
 -- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
@@ -4441,7 +4453,7 @@ BEGIN
                 SELECT ROW(carillon.token_text(u.token),
                     CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
                     j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
-                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT 1000)
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT carillon.most_outcomes())
         INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
@@ -4504,7 +4516,7 @@ BEGIN
 END
 $$;
 
--- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; most_outcomes() at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
 ) RETURNS jsonb
@@ -4527,7 +4539,7 @@ BEGIN
             SELECT u.apns_unique_ids FROM carillon.unfinished u
             WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         ) AS k(ids), jsonb_each_text(k.ids) AS s(token, id) WHERE ended.has_unique_ids
-        LIMIT 1000) t);
+        LIMIT carillon.most_outcomes()) t);
 END
 $$;
 
@@ -4623,8 +4635,12 @@ $$;
 -- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
 -- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
 
--- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
--- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
+-- most_are_bad() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
+
+-- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
+-- its environment or topic is wrong, and all other pushes would fail too.
 --
 -- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
 -- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
@@ -4633,6 +4649,7 @@ CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    fewest CONSTANT integer := 100;  -- fewer pushes say too little
     target record;
     earlier integer;
     since timestamptz;
@@ -4657,7 +4674,7 @@ BEGIN
                 bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
-            opens := pushes >= 100 AND bad * 2 > pushes;
+            opens := pushes >= fewest AND carillon.most_are_bad(bad, pushes);
             EXIT WHEN opens;
         END LOOP;
         CONTINUE WHEN opens IS NOT TRUE;
@@ -4744,7 +4761,7 @@ BEGIN
     PERFORM FROM carillon.activity_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
-    WITH wanted AS MATERIALIZED (
+    WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim
         SELECT w.place, h.message, h.token, h.is_activity
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         JOIN (
@@ -4752,7 +4769,7 @@ BEGIN
                 j.push_type = 'liveactivity' AS is_activity
             FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
-    ), placed AS MATERIALIZED (
+    ), placed AS MATERIALIZED (  -- with their places in the order: is_end, due_at, message
         SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
             coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
             CASE WHEN u.due_at IS NOT NULL THEN u.due_at
@@ -4761,7 +4778,7 @@ BEGIN
         FROM wanted w
         LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
         LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
-    ), newest AS MATERIALIZED (
+    ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
             SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
@@ -4770,12 +4787,12 @@ BEGIN
             SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
                 AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
                 AND (u.expires_at > clock) IS NOT FALSE)
-    ), early AS MATERIALIZED (
+    ), early AS MATERIALIZED (  -- those that wait
         SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
         FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
         WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
             AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
-    ), stamped AS (
+    ), stamped AS (  -- those that are sent
         INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
             -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
@@ -5291,6 +5308,10 @@ CREATE OR REPLACE FUNCTION carillon.provider_token(
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    -- Seconds.
+    usual_life CONSTANT integer := 3000;
+    refused_life CONSTANT integer := 1200;
+    clock_error CONSTANT integer := 60;
     known carillon.provider_tokens;
     age bigint;
     rest bigint;
@@ -5310,10 +5331,11 @@ BEGIN
     made_at := floor(extract(epoch FROM known.issued_at));
     age := clock - made_at;
     rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
-    IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
+    IF known.jwt IS NULL OR NOT (
+        rest > 0 OR age >= -clock_error AND age < CASE WHEN known.jwt = refused THEN refused_life ELSE usual_life END)
     THEN
         -- The minted token took too long to arrive.
-        IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
+        IF minted IS NULL OR minted_at NOT BETWEEN clock - clock_error AND clock + clock_error THEN
             RETURN;
         END IF;
         INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
@@ -5325,7 +5347,7 @@ BEGIN
         age := clock - minted_at;
     END IF;
     token := known.jwt;
-    renews_in := greatest(3000 - age, rest, 1);
+    renews_in := greatest(usual_life - age, rest, 1);
 END
 $$;
 
@@ -5438,7 +5460,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (
             SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
         AND coalesce((
-            SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(NOT carillon.most_are_bad(m.bad_tokens, m.pushes)) FROM (
                 SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.push_counts t
                 WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
@@ -5582,12 +5604,8 @@ DECLARE
     gone_at timestamptz[];
     waiting bigint[] := '{}';
     made record;
-    batch carillon.reap_batch;
+    batch carillon.reap_batch := ROW('more', NULL, NULL, 0, 0, '{}');
 BEGIN
-    batch.state := 'more';
-    batch.handled := 0;
-    batch.deleted := 0;
-    batch.faults := '{}';
     SELECT min(report.app_id), array_agg(report.id), max(report.id),
         array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
@@ -5633,12 +5651,7 @@ DECLARE
     batch carillon.reap_batch;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
-        batch.state := 'busy';
-        batch.next := after;
-        batch.handled := 0;
-        batch.deleted := 0;
-        batch.faults := '{}';
-        RETURN batch;
+        RETURN ROW('busy', after, NULL, 0, 0, '{}')::carillon.reap_batch;
     END IF;
     IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL
@@ -6906,6 +6919,13 @@ $$;
 -- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
 -- return_lost_jobs() calls split_job() for jobs that enter quarantine.
 
+-- Workers and split() keep no larger payload, because every gateway refuses it. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.most_payload_bytes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 8192 $$;
+
+CREATE OR REPLACE FUNCTION carillon.oversized_payload() RETURNS json
+LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.most_payload_bytes())) $$;
+
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -6931,8 +6951,9 @@ BEGIN
         -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
-            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
-                THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
+            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE
+                WHEN octet_length(w.payload::text) > carillon.most_payload_bytes() THEN carillon.oversized_payload()
+                ELSE w.payload END AS payload
             FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
                 WITH ORDINALITY AS w(token, payload, place)
         ) AS u
@@ -7004,8 +7025,8 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each job would hold a copy and then fail. A claim keeps no more of a payload either.
-        whole.payload := to_json(repeat('x', 8192));
+        -- Each job would hold a copy and then fail.
+        whole.payload := carillon.oversized_payload();
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
     END IF;
@@ -7306,7 +7327,7 @@ BEGIN
     a.channel := coalesce((
         SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
         WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
-            AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
+            AND carillon.may_use(k)), a.channel);
     a.content_state := carillon.jsonb_or_null(a.state_text);
     a.attributes := carillon.jsonb_or_null(a.attributes_text);
     IF refusal.message IS NULL THEN
@@ -8125,8 +8146,6 @@ COMMENT ON FUNCTION carillon.lock_for_cancel IS
     'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
-COMMENT ON FUNCTION carillon.tokens_of_updates IS
-    'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 COMMENT ON FUNCTION carillon.record_cancelled IS
     'Internal: records jobs that were cancelled or superseded, in results or unfinished.';
@@ -8142,6 +8161,8 @@ COMMENT ON FUNCTION carillon.cancel_message IS
     'Cancels what has not been sent of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
     'audit.';
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
+COMMENT ON FUNCTION carillon.check_channel IS
+    'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
 COMMENT ON FUNCTION carillon.request_channel IS
     'Requests a channel, which a worker then creates at Apple. Returns its reference; channel() returns Apple''s id.';
 COMMENT ON FUNCTION carillon.record_channel IS
@@ -8158,6 +8179,7 @@ COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a cha
 COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
+COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
 COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
@@ -8223,6 +8245,7 @@ COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message ha
 COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';
 COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
+COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';
@@ -8264,6 +8287,7 @@ COMMENT ON FUNCTION carillon.send_test IS
     'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
     'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
     'enqueues nothing. Recorded in audit.';
+COMMENT ON FUNCTION carillon.most_outcomes IS 'Internal: returns how many tokens message_status lists.';
 COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
 COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a message that have ended.';
 COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
@@ -8275,6 +8299,8 @@ COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of mess
 COMMENT ON FUNCTION carillon.message_status IS
     'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
     'is no such message or its results were dropped after the retention.';
+COMMENT ON FUNCTION carillon.most_are_bad IS
+    'Internal: returns whether so many of an app''s pushes failed that its settings must be wrong: more than half.';
 COMMENT ON FUNCTION carillon.open_breakers IS
     'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
@@ -8393,6 +8419,9 @@ COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
 COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
+COMMENT ON FUNCTION carillon.most_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
+COMMENT ON FUNCTION carillon.oversized_payload IS
+    'Internal: returns the payload that replaces a larger one, and is refused as too large.';
 COMMENT ON FUNCTION carillon.shortened_token IS
     'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
 COMMENT ON FUNCTION carillon.split_job IS
@@ -8677,12 +8706,13 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
-                take_rate_turn provider_token open_breakers order_updates withdraw rules_of
+                take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
                 fail_jobs discard_unreadable shortened_token split_job split
-                find_cancelled lock_unfinished record_cancelled tokens_of_updates as_cancelled end_as_cancelled count_tokens
+                most_payload_bytes oversized_payload most_reference_bytes
+                find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
@@ -8813,31 +8843,31 @@ UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed10313
 UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '4c943fcd5af6efd29430228d4bbedacf6a8802e4acdf2a771c7350e7e972f69e' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '5652ee7ce06769bba82c07318035b8780c6061d1f16eb9c29c0e93b8e388fca3' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '8f9eb71f86af99102e85f0ce8590f4df82f17095229c80c046962d76e246e2e6' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '65082b9c89166ac028fde13a73a30f900c04f46c2d3a1c5366969f9e5c725fe7' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '3966dd75e0dd63271be9594521dab9b2cb7ea33e201bf5f42d96ab0cf8035500' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141eaf39a09e235ee9661d4a6c6cce33ee098' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '6748c02a0e71510b418efa3e737de1550321b3d4495b3cf285f0a4c4dfeb44b4' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '998c3c15e3e89d84a2ac0c939fc7156dc136892b4c93de4d02d08aa5a7e2b3a6' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '1cfb7906cca1ffcec6c3f25a61561af08e729ce21b8f63788fcee623889b71c2' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '0ec4d759c95caebb517a0b8af15eb35a3a91d19c40ffc802e71578402944bb73' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '28aad60390cab24d0985d1afc390d8ec39c4100cd99dec4f7c69fd07c7e7fdbc' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '1b43f288144591075adf9d344da1a2840d320b77dd2407456c3b6701608f4908' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '5fe500e0364c22082d1fbc4025cf62d230e04e2a38c1205c192e9992274ee480' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '6564f45e1e90222b7ad540d3aae565f8ecb2b80ee3c697c67c85151e66f7d9d6' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'b01d23a24d897a30272072e8abe35bb9f45839855a24fb267784f4b05e26470b' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = 'a59b944e7bf23e911e0f46e7946c60d56a1ab71ff8cf01e943aa20c11d157264' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '5b9e5261fb9180a6eaeab9d9e6cab8170f3835f3b2c0193f7781b3c2ba49cf68' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '7e1f4fc93c39c8e48bc0a1cb4ebd64626181adec67d4cea9e5877250dd48b4bf' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = '86a7725bbb8257108ff2edb483069134d7fe2d4ec042f3675be63a4cde7bfc7d' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = '609dd3429f24b349dc8baf1e51ef603843ed7f326b3d2df0a94df94042d8dbe4' WHERE file = 'functions/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '9a63896997c676793928da145146b9600f78fe9079264a0df75e8868f6f4ed1f' WHERE file = 'functions/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '96af17fea359a63fb254da847440a9c7bfc4d16a1ef7b20cdf49b40c26e2eb22' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
-UPDATE carillon.schema_routines SET checksum = 'ca02899b9b1eb6944e6d2d459f062b86c92379a7f5b027adf05b6331d46da4ab' WHERE file = 'functions/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = '5623982d57c9cd5a57d5f96d230528fe865e1c1012c22eacdd3f3233b9129a24' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '9892453cb21556053b230a33cfcd453c69ecdb0cb03c3e1ffa52cb44bb97bc0d' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '4de7993601fb9ca8e655b7229d9ad65b0255577fc9d28d22511fd3d906c74bdd' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2232f4dc499dd77a43aec2e9498be5bae' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '775707c12d0d9b0a72fec70ae05da020695ece5448d1e78b18a48a5cba41f356' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
@@ -8847,16 +8877,16 @@ UPDATE carillon.schema_routines SET checksum = '81dabcce60d6cef9f2970ce7732dfd41
 UPDATE carillon.schema_routines SET checksum = '20b563083824d3f548a443de534c369a14c8c905efa7fe17638e7d87f061d2d5' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = '42fa504f5b34ce40778dc812970b4e4a2921bcdc28478e9c22376abd38b9819b' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '876e1ea253bca0c73d1c1f35001375ce61ce550b83c6be339231813aab1d2a57' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'cc92db69b2862cb996add477fdbd12de2423c8fb4e4c6500b39f6c52749e423e' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '38596a4433d9fae316ac1b5711733b29668470ce3fc9ecf6391412f590d831c6' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '06912597d87432dee5f494442156d63da7636006458364b6a75ab9b100a909c9' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8e09c6d475f673fa7aed0822d440a86868063e7e0f8b7a9edd10c8803801cee' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'ed661a88a63ce8ed15130e7b4c5ba83ca3749b726a46f74c12dd6275f0e30284' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '01ad5d57fc650449beaeb891d92f426cd6be2911a4a11f4203e1c733bfa608a2' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -18,10 +18,11 @@
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    most_locks CONSTANT integer := 1000;
     class CONSTANT integer := hashtext('carillon.cancel');
     key CONSTANT text := 'carillon.cancel ' || app;
 BEGIN
-    IF cardinality(ids) > 1000 THEN
+    IF cardinality(ids) > most_locks THEN
         PERFORM pg_advisory_xact_lock(class, app);
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, app);
@@ -60,18 +61,12 @@ $$;
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
 
-CREATE OR REPLACE FUNCTION carillon.tokens_of_updates(push_type text, tokens text[]) RETURNS text[]
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN tokens END
-$$;
-COMMENT ON FUNCTION carillon.tokens_of_updates IS
-    'Internal: returns the tokens of a job whose pushes are updates, or null if they are not updates.';
-
+-- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at,
-        carillon.tokens_of_updates(job.push_type, job.tokens))::carillon.cancelled_job
+        CASE WHEN job.push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN job.tokens END)::carillon.cancelled_job
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
@@ -158,15 +153,11 @@ BEGIN
         WITH ready AS (
             DELETE FROM carillon.messages m
             WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
-            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))
-                ::carillon.cancelled_job AS job
+            RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
             WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
-            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason, s.created_at, carillon.tokens_of_updates(s.push_type, s.tokens))
-                ::carillon.cancelled_job AS job
+            RETURNING carillon.as_cancelled(carillon.scheduled_job(s)) AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
@@ -185,8 +176,7 @@ BEGIN
         IF cardinality(short) > 0 THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
-                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason, m.created_at, carillon.tokens_of_updates(m.push_type, m.tokens))::carillon.cancelled_job AS job
+                RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;

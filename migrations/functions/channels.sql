@@ -15,8 +15,7 @@ DECLARE
     mine CONSTANT integer[] := carillon.apps_of_caller();
 BEGIN
     IF app IS NOT NULL THEN
-        target := (SELECT a.id FROM carillon.apps a
-            WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (mine), true)));
+        target := (SELECT a.id FROM carillon.apps a WHERE a.name = app AND carillon.may_use(a));
         IF target IS NULL THEN
             refusal := carillon.unknown_app(app);
             RETURN;
@@ -39,6 +38,19 @@ END
 $$;
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 
+CREATE OR REPLACE FUNCTION carillon.check_channel(app text, protocol text, policy bigint, reference text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE
+        WHEN protocol <> 'http2' THEN
+            carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol)
+        WHEN policy NOT IN (0, 1) OR policy IS NULL THEN
+            carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text)
+        WHEN octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
+            carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference)) END
+$$;
+COMMENT ON FUNCTION carillon.check_channel IS
+    'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
+
 -- request_channel() does nothing for a channel that exists or was already requested.
 CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
@@ -52,16 +64,13 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a
-    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = app AND carillon.may_use(a);
     IF target.id IS NULL THEN
         refusal := carillon.unknown_app(app);
-    ELSIF target.protocol <> 'http2' THEN
-        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || target.protocol);
-    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
-        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
-    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
-        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
     ELSE
+        refusal := carillon.check_channel(app, target.protocol, policy, reference);
+    END IF;
+    IF refusal.message IS NULL THEN
         SELECT c.* INTO known FROM carillon.channels c
         WHERE c.app_id = target.id AND c.reference = request_channel.reference FOR UPDATE;
         IF known.state IN ('requested', 'ready') AND known.policy <> policy THEN
@@ -71,7 +80,7 @@ BEGIN
             refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
                 'Request it again when it has been removed.', '55000');
         ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
-            refusal := carillon.refusal('app', 'an app with fewer than 10000 channels, which is Apple''s limit',
+            refusal := carillon.refusal('app', format('an app with fewer than %s channels, which is Apple''s limit', most),
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
@@ -106,17 +115,16 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     SELECT a.id, a.protocol INTO target, protocol FROM carillon.apps a
-    WHERE a.name = app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = app AND carillon.may_use(a);
     IF target IS NULL THEN
         refusal := carillon.unknown_app(app);
-    ELSIF protocol <> 'http2' THEN
-        refusal := carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol);
+    ELSE
+        refusal := carillon.check_channel(app, protocol, policy, reference);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        NULL;
     ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
         refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
-    ELSIF policy NOT IN (0, 1) OR policy IS NULL THEN
-        refusal := carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text);
-    ELSIF octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
-        refusal := carillon.refusal('reference', 'text of 1 to 255 bytes without control characters', quote_literal(reference));
     ELSIF EXISTS (SELECT FROM carillon.channels c
         WHERE c.app_id = target AND (c.reference = record_channel.reference OR c.channel_id = record_channel.channel_id))
     THEN

@@ -2,6 +2,11 @@
 --
 -- Only functions that users call pin search_path. These leave it to them.
 
+-- A claim keeps no more of a reference. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
+COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
+
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
@@ -55,9 +60,8 @@ BEGIN
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    -- A claim keeps no more of a reference.
-    IF octet_length(m.reference) > 16384 THEN
-        RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
+    IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
+        RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
     IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN

@@ -17,7 +17,7 @@ DECLARE
     protocol text;
 BEGIN
     SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
-    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
+    WHERE a.name = m.app AND carillon.may_use(a);
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;
@@ -128,7 +128,7 @@ BEGIN
     -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
-        OR octet_length(m.reference) > 16384
+        OR octet_length(m.reference) > carillon.most_reference_bytes()
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);
         IF (made.refusal).message IS NOT NULL THEN

@@ -34,10 +34,10 @@ CREATE OR REPLACE FUNCTION carillon.find_cancelled(
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted bigint[];
-    known bigint[];
-    over bigint[];
-    held bigint[] := '{}';
+    wanted bigint[];  -- split messages
+    known bigint[];  -- those whose rows no cancel has locked
+    over bigint[];  -- those that were cancelled
+    held bigint[] := '{}';  -- those whose rows a cancel has locked
     alone bigint[] := messages;  -- messages of one job
 BEGIN
     cancelled := '{}';

@@ -37,6 +37,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 
+-- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.may_use(app carillon.apps) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT NOT app.is_guarded OR coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
+$$;
+COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
+
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

@@ -149,11 +149,12 @@ COMMENT ON PROCEDURE carillon.maintain IS
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    most CONSTANT integer := 1000;
     plan json;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
-        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT 1001) few', relation || '_default') INTO rows;
-        IF rows > 1000 THEN
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', most + 1) INTO rows;
+        IF rows > most THEN
             EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
             rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
         END IF;

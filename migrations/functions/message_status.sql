@@ -1,6 +1,11 @@
 -- The state of a message: one row, however many jobs it has. message_status(), which users call, adds up what has ended and what is
 -- open: ended_counts(), open_counts(), then message_state(). They only read.
 
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.most_outcomes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1000 $$;
+COMMENT ON FUNCTION carillon.most_outcomes IS 'Internal: returns how many tokens message_status lists.';
+
 -- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
 -- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
 CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
@@ -115,7 +120,7 @@ BEGIN
                 SELECT ROW(carillon.token_text(u.token),
                     CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
                     j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
-                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT 1000)
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT carillon.most_outcomes())
         INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
@@ -182,7 +187,7 @@ $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS
     'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
--- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; 1,000 at most.
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; most_outcomes() at most.
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
 ) RETURNS jsonb
@@ -205,7 +210,7 @@ BEGIN
             SELECT u.apns_unique_ids FROM carillon.unfinished u
             WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         ) AS k(ids), jsonb_each_text(k.ids) AS s(token, id) WHERE ended.has_unique_ids
-        LIMIT 1000) t);
+        LIMIT carillon.most_outcomes()) t);
 END
 $$;
 COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';

@@ -1,8 +1,14 @@
 -- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
 -- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
 
--- open_breakers() opens the breaker of an app with at least 100 pushes of which more than half failed as BadDeviceToken or because
--- of their topic. Most likely its environment or topic is wrong, and all other pushes would fail too.
+-- most_are_bad() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
+COMMENT ON FUNCTION carillon.most_are_bad IS
+    'Internal: returns whether so many of an app''s pushes failed that its settings must be wrong: more than half.';
+
+-- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
+-- its environment or topic is wrong, and all other pushes would fail too.
 --
 -- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
 -- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
@@ -11,6 +17,7 @@ CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    fewest CONSTANT integer := 100;  -- fewer pushes say too little
     target record;
     earlier integer;
     since timestamptz;
@@ -35,7 +42,7 @@ BEGIN
                 bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
-            opens := pushes >= 100 AND bad * 2 > pushes;
+            opens := pushes >= fewest AND carillon.most_are_bad(bad, pushes);
             EXIT WHEN opens;
         END LOOP;
         CONTINUE WHEN opens IS NOT TRUE;

@@ -60,7 +60,7 @@ BEGIN
     PERFORM FROM carillon.activity_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
-    WITH wanted AS MATERIALIZED (
+    WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim
         SELECT w.place, h.message, h.token, h.is_activity
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         JOIN (
@@ -68,7 +68,7 @@ BEGIN
                 j.push_type = 'liveactivity' AS is_activity
             FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
-    ), placed AS MATERIALIZED (
+    ), placed AS MATERIALIZED (  -- with their places in the order: is_end, due_at, message
         SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
             coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
             CASE WHEN u.due_at IS NOT NULL THEN u.due_at
@@ -77,7 +77,7 @@ BEGIN
         FROM wanted w
         LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
         LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
-    ), newest AS MATERIALIZED (
+    ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
             SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
@@ -86,12 +86,12 @@ BEGIN
             SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
                 AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
                 AND (u.expires_at > clock) IS NOT FALSE)
-    ), early AS MATERIALIZED (
+    ), early AS MATERIALIZED (  -- those that wait
         SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
         FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
         WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
             AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
-    ), stamped AS (
+    ), stamped AS (  -- those that are sent
         INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
             -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.

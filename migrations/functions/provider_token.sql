@@ -12,6 +12,10 @@ CREATE OR REPLACE FUNCTION carillon.provider_token(
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    -- Seconds.
+    usual_life CONSTANT integer := 3000;
+    refused_life CONSTANT integer := 1200;
+    clock_error CONSTANT integer := 60;
     known carillon.provider_tokens;
     age bigint;
     rest bigint;
@@ -31,10 +35,11 @@ BEGIN
     made_at := floor(extract(epoch FROM known.issued_at));
     age := clock - made_at;
     rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
-    IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
+    IF known.jwt IS NULL OR NOT (
+        rest > 0 OR age >= -clock_error AND age < CASE WHEN known.jwt = refused THEN refused_life ELSE usual_life END)
     THEN
         -- The minted token took too long to arrive.
-        IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
+        IF minted IS NULL OR minted_at NOT BETWEEN clock - clock_error AND clock + clock_error THEN
             RETURN;
         END IF;
         INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
@@ -46,7 +51,7 @@ BEGIN
         age := clock - minted_at;
     END IF;
     token := known.jwt;
-    renews_in := greatest(3000 - age, rest, 1);
+    renews_in := greatest(usual_life - age, rest, 1);
 END
 $$;
 COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';

@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (
             SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
         AND coalesce((
-            SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(NOT carillon.most_are_bad(m.bad_tokens, m.pushes)) FROM (
                 SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.push_counts t
                 WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
@@ -166,12 +166,8 @@ DECLARE
     gone_at timestamptz[];
     waiting bigint[] := '{}';
     made record;
-    batch carillon.reap_batch;
+    batch carillon.reap_batch := ROW('more', NULL, NULL, 0, 0, '{}');
 BEGIN
-    batch.state := 'more';
-    batch.handled := 0;
-    batch.deleted := 0;
-    batch.faults := '{}';
     SELECT min(report.app_id), array_agg(report.id), max(report.id),
         array_agg(report.id) FILTER (WHERE report.died_at IS NOT NULL),
         array_agg(report.token) FILTER (WHERE report.died_at IS NOT NULL),
@@ -218,12 +214,7 @@ DECLARE
     batch carillon.reap_batch;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
-        batch.state := 'busy';
-        batch.next := after;
-        batch.handled := 0;
-        batch.deleted := 0;
-        batch.faults := '{}';
-        RETURN batch;
+        RETURN ROW('busy', after, NULL, 0, 0, '{}')::carillon.reap_batch;
     END IF;
     IF after IS NULL THEN
         UPDATE carillon.watched_tables w SET last_error = NULL

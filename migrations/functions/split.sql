@@ -1,6 +1,16 @@
 -- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
 -- return_lost_jobs() calls split_job() for jobs that enter quarantine.
 
+-- Workers and split() keep no larger payload, because every gateway refuses it. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.most_payload_bytes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 8192 $$;
+COMMENT ON FUNCTION carillon.most_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
+
+CREATE OR REPLACE FUNCTION carillon.oversized_payload() RETURNS json
+LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.most_payload_bytes())) $$;
+COMMENT ON FUNCTION carillon.oversized_payload IS
+    'Internal: returns the payload that replaces a larger one, and is refused as too large.';
+
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -28,8 +38,9 @@ BEGIN
         -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
-            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE WHEN octet_length(w.payload::text) > 8192
-                THEN to_json(repeat('x', 8192)) ELSE w.payload END AS payload
+            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE
+                WHEN octet_length(w.payload::text) > carillon.most_payload_bytes() THEN carillon.oversized_payload()
+                ELSE w.payload END AS payload
             FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
                 WITH ORDINALITY AS w(token, payload, place)
         ) AS u
@@ -103,8 +114,8 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each job would hold a copy and then fail. A claim keeps no more of a payload either.
-        whole.payload := to_json(repeat('x', 8192));
+        -- Each job would hold a copy and then fail.
+        whole.payload := carillon.oversized_payload();
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
     END IF;

@@ -107,7 +107,7 @@ BEGIN
     a.channel := coalesce((
         SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
         WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
-            AND (NOT k.is_guarded OR coalesce(k.id = ANY (carillon.apps_of_caller()), true))), a.channel);
+            AND carillon.may_use(k)), a.channel);
     a.content_state := carillon.jsonb_or_null(a.state_text);
     a.attributes := carillon.jsonb_or_null(a.attributes_text);
     IF refusal.message IS NULL THEN

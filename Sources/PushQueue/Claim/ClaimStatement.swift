@@ -18,8 +18,8 @@ package enum ClaimStatement {
     private static let fewBytes = 256
     /// Compressed tokens with more bytes are not uncompressed to be measured.
     private static let mostCompressedBytes = 65536
-    /// A longer payload is replaced by one of this length, which is refused as too large.
-    private static let payloadCut = 8192
+    /// A longer payload is replaced by one that is refused as too large.
+    private static let mostPayloadBytes = "carillon.most_payload_bytes()"
     /// The number of pushes of a row that cannot be claimed, and has to be split or discarded.
     private static let unfit = "2147483647"
 
@@ -44,9 +44,9 @@ package enum ClaimStatement {
 
     private static let payload = """
         CASE WHEN pg_column_size(m.payload) <= \(fewBytes) THEN m.payload
-            WHEN pg_column_size(m.payload) > \(payloadCut)
-                OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > \(payloadCut)
-            THEN to_json(repeat('x', \(payloadCut))) ELSE m.payload END
+            WHEN pg_column_size(m.payload) > \(mostPayloadBytes)
+                OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > \(mostPayloadBytes)
+            THEN carillon.oversized_payload() ELSE m.payload END
         """
 
     /// Jobs that three workers have died with are in quarantine: claimed apart from all others, a few at a time, and one such
@@ -99,8 +99,8 @@ package enum ClaimStatement {
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.tid FROM fitting f WHERE f.fits))
             RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, left(m.push_type, 64) AS push_type, m.priority,
                 m.expires_at, left(m.collapse_id, 65) AS collapse_id, left(m.topic, 256) AS topic,
-                left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt, m.lost_claims, m.origin,
-                m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason
+                left(m.reference, carillon.most_reference_bytes()) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt,
+                m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
