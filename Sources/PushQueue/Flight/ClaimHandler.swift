@@ -224,14 +224,13 @@ struct ClaimHandler: Sendable {
         let settlement = state.settlement(of: claim, outcomes, at: now)
         let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
         enter(.settling(writing))
-        return write(writing, &state)
+        return writeNextOrConclude(writing, &state)
     }
 
-    /// Makes the next try, or ends the settlement.
-    private mutating func write(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
-        guard let write = writing.write else { return conclude(writing, &state) }
+    private mutating func writeNextOrConclude(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
+        if writing.isOver { return conclude(writing, &state) }
         stage = .settling(writing)
-        return .write(write)
+        return .write(writing)
     }
 
     private mutating func settled(
@@ -242,26 +241,25 @@ struct ClaimHandler: Sendable {
         var writing = writing
         switch event {
         case .written(let effect):
-            writing.answered(effect)
+            writing.callEnded(effect)
             retries.resetBackOff()
         case .waited: break
         case .failed(let error):
-            switch writing.failed(error) {
-            case .triesNext: break
-            case .waitsForRest: return awaitRest(writing.hasRest, &state)
-            case .triesAgain(let stuck):
+            switch writing.callFailed(with: error) {
+            case .writeNext: break
+            case .awaitRest: return awaitRest(writing.hasRest, &state)
+            case .writeAgain(let stuck):
                 if let stuck, state.tallies.suppressed("ending a claim", at: now) != nil {
                     let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
-                guard let next = writing.write else { return conclude(writing, &state) }
                 stage = .settling(writing)
-                return again(.write(next), after: error, &state)
+                return again(.write(writing), after: error, &state)
             }
         case .counted: return learn(writing, &state)
         default: return awaitRest(writing.hasRest, &state)
         }
-        return write(writing, &state)
+        return writeNextOrConclude(writing, &state)
     }
 
     private mutating func conclude(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {

@@ -18,8 +18,8 @@ extension Flight {
         case deliver(ClaimedJobs, by: App.Route)
         /// Wait for the pushes that are pending: `delivered`.
         case awaitRest
-        /// Write the outcomes: `written` or `failed`.
-        case write(SettlementTry)
+        /// Write the outcomes, or some of them: `written` or `failed`.
+        case write(SettlementWriting)
         /// Write the counts for the breaker: `counted`.
         case writeCounts
         /// Split a row with too many pushes: `wasSplit`.
@@ -40,7 +40,7 @@ extension Flight {
         case released
         /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
-        case written(SettlementTry.Effect)
+        case written(SettlementWriting.Effect)
         case counted
         /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)

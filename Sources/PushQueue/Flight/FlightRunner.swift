@@ -68,10 +68,11 @@ final class FlightRunner {
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
-            case .write(let write):
-                let isLarge = write.claim.count >= WorkerDatabase.manyRows
-                event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
-                    .written(try SettlementTry.Effect($0))
+            case .write(let writing):
+                let (statement, parameters) = writing.call
+                let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
+                event = await write(for: flight, statement, parameters, isLarge: isLarge) {
+                    .written(try SettlementWriting.Effect($0))
                 }
             case .writeCounts: event = await writeCounts()
             case .split(let message): event = await split(message, of: plan.lane)

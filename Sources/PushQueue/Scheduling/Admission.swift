@@ -1,34 +1,84 @@
-/// Counts the pushes that are in flight, or planned to be.
+import CarillonIO
+
+/// How much of each app may be claimed: `allowance` asks all that limits it, in order. Counts the pushes that are in flight, or
+/// planned to be.
 ///
 /// The limit is also the most pushes that are sent twice when the worker dies. One app cannot use all of it, so a gateway that
 /// does not answer does not stop other apps.
 struct Admission: Sendable {
+    /// The size of the claim that shows whether an app can send again.
+    private static let probe = 10
+    /// A row with more pushes is split.
+    private static let largest = 1000
+
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
-    /// How many more the workers of this process may have in flight together.
-    var leftByOthers = Int.max
+    var capacities: Capacities
+    var rates = RateLimits()
 
-    init(limit: Int) {
+    init(limit: Int, claimSize: Int) {
         precondition(limit > 0, "the limit of pushes in flight must be positive")
         self.limit = limit
+        capacities = Capacities(claimSize: claimSize)
     }
 
-    private var left: Int { min(limit - inFlight, leftByOthers) }
+    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
+    func allowance(
+        of id: Int32,
+        within ceiling: Int,
+        _ apps: AppDirectory,
+        _ holds: AppHolds,
+        at now: MonotonicInstant
+    ) -> LaneBoard.Allowance {
+        // What may be in flight.
+        let room = min(ceiling, room(for: id))
+        guard room > 0 else { return .blocked(until: nil) }
+        // The app. Jobs of one that does not exist are claimed too, and end as failures.
+        guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
+        guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
+        // Its hold.
+        if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
+        // What its gateway takes at a time.
+        var most = capacities.room(for: id, inFlight: inFlight(of: id))
+        guard most > 0 else { return .blocked(until: nil) }
+        // Its rate.
+        if let rate = app.row.settings.maxRate {
+            guard rates.mayClaim(id) else { return .blocked(until: nil) }
+            if let end = rates.waitEnd(of: id, at: now) { return .blocked(until: end) }
+            most = min(most, rates.turn(of: rate))
+        }
+        // After a hold, one small claim.
+        if holds.isHeld(id) {
+            guard inFlight(of: id) == 0 else { return .blocked(until: nil) }
+            most = min(most, Self.probe)
+        }
+        return .pushes(room: room, most: most)
+    }
+
+    /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
+    /// - Parameter rate: The app's `max_rate`.
+    func mostPushes(at rate: Int32?) -> Int {
+        let most = min(mostOfOneApp, Self.largest)
+        return rate.map { min(most, RateLimits.mostPushes(of: $0)) } ?? most
+    }
+
+    // MARK: In flight
+
+    var room: Int { limit - inFlight }
 
     /// Three quarters of the limit.
     var mostOfOneApp: Int { max(1, limit - limit / 4) }
 
-    var hasRoom: Bool { left > 0 }
+    func room(for app: Int32) -> Int { min(room, mostOfOneApp - inFlight(of: app)) }
 
-    func room(for app: Int32) -> Int { min(left, mostOfOneApp - inFlight(of: app)) }
-
-    func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
+    private func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
 
     mutating func admit(_ pushes: Int, of app: Int32) {
         precondition(pushes <= room(for: app), "more pushes than there is room for")
         inFlight += pushes
         byApp[app, default: 0] += pushes
+        rates.planned(of: app)
     }
 
     /// Outcomes were committed, or the claim turned out smaller than planned.

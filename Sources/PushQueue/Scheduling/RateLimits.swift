@@ -21,13 +21,15 @@ struct RateLimits: Sendable {
     /// The seconds of one turn.
     private static let turn = 0.02...0.1
 
+    /// The live workers share the rate of an app.
+    var workersAlive = 1
     private var waiting: [Int32: Int] = [:]
     /// When the next turns of apps may begin, if not now.
     private var waits: [Int32: MonotonicInstant] = [:]
 
     /// The pushes of one turn.
-    static func turn(of rate: Int32, workers: Int) -> Int {
-        let seconds = min(max(Self.period / Double(max(1, workers)), Self.turn.lowerBound), Self.turn.upperBound)
+    func turn(of rate: Int32) -> Int {
+        let seconds = min(max(Self.period / Double(max(1, workersAlive)), Self.turn.lowerBound), Self.turn.upperBound)
         return max(1, Int(Double(rate) * seconds))
     }
 

@@ -1,13 +1,12 @@
 import ApplePush
 import CarillonIO
 
-/// When to claim, and how much. `LaneBoard` has the lanes in order; this value has what bounds the claims: the limits of apps, the
-/// slots for claims under way, and the pushes in flight.
+/// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
 struct Schedule: Sendable {
     private let options: WorkerOptions
     /// Events of lanes that follow from no claim reach it directly.
     var board: LaneBoard
-    private var limits: AppLimits
+    private var admission: Admission
     private(set) var slots = ClaimSlots()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
@@ -17,10 +16,10 @@ struct Schedule: Sendable {
     init(_ options: WorkerOptions) {
         self.options = options
         board = LaneBoard(quantum: options.claimSize)
-        limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
+        admission = Admission(limit: options.maxInFlight, claimSize: options.claimSize)
     }
 
-    var inFlight: Int { limits.admission.inFlight }
+    var inFlight: Int { admission.inFlight }
 
     /// The ids of its rows of `inflight`, as far as it knows.
     var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
@@ -30,19 +29,21 @@ struct Schedule: Sendable {
 
     // MARK: Claims
 
-    /// - Parameter room: How many more pushes the workers of this process may have in flight together.
+    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together: see `FlightCeiling`.
     mutating func nextClaim(
         at now: MonotonicInstant,
-        within room: Int,
+        within ceiling: Int,
         of apps: AppDirectory,
         _ holds: AppHolds
     ) -> ClaimPlan? {
-        limits.admission.leftByOthers = room
-        guard limits.admission.hasRoom else { return nil }
-        let plan = board.next(in: slots, at: now) { limits.allowance(of: $0.app, apps, holds, at: now) }
+        guard min(ceiling, admission.room) > 0 else { return nil }
+        // The board asks for an open slot first, and then for the allowance of each lane's app.
+        let plan = board.next(in: slots, at: now) {
+            admission.allowance(of: $0.app, within: ceiling, apps, holds, at: now)
+        }
         guard let plan else { return nil }
-        limits.planned(Int(plan.pushes), of: plan.lane.app)
         slots.take(plan.depth)
+        admission.admit(Int(plan.pushes), of: plan.lane.app)
         return plan
     }
 
@@ -50,7 +51,7 @@ struct Schedule: Sendable {
     mutating func claimFailed(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         slots.free(plan.depth)
         board.abandoned(plan, wasTooLarge: wasTooLarge, at: now)
-        limits.admission.release(Int(plan.pushes), of: plan.lane.app)
+        admission.release(Int(plan.pushes), of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
     }
 
@@ -62,7 +63,7 @@ struct Schedule: Sendable {
         at now: MonotonicInstant
     ) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
-        let most = limits.mostPushes(at: apps.maxRate(of: plan.lane.app))
+        let most = admission.mostPushes(at: apps.maxRate(of: plan.lane.app))
         let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
         board.claimed(
@@ -74,7 +75,7 @@ struct Schedule: Sendable {
             next: large == nil ? answer.next?.pushes : nil,
             at: now
         )
-        limits.admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
+        admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
         board.freed(plan.lane.app)
         if let jobs = answer.jobs { flights.insert(jobs.key) } else { stoppedWaiting(plan.lane.app) }
         return large
@@ -82,7 +83,7 @@ struct Schedule: Sendable {
 
     /// A claim of the app no longer waits for its turn.
     mutating func stoppedWaiting(_ app: Int32) {
-        limits.rates.stoppedWaiting(of: app)
+        admission.rates.stoppedWaiting(of: app)
         board.freed(app)
     }
 
@@ -92,19 +93,19 @@ struct Schedule: Sendable {
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) {
-        limits.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
+        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
     }
 
     /// How many tokens each job of a split row has.
     /// - Parameter rate: The app's `max_rate`.
-    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, limits.mostPushes(at: rate)) }
+    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, admission.mostPushes(at: rate)) }
 
     /// Pushes of the claim have left it before they were sent.
     mutating func shrank(_ claim: inout HeldClaim) {
         let gone = claim.pushes - claim.jobs.batch.count
         guard gone > 0 else { return }
         claim.pushes -= gone
-        limits.admission.release(gone, of: claim.jobs.app)
+        admission.release(gone, of: claim.jobs.app)
         board.freed(claim.jobs.app)
     }
 
@@ -122,7 +123,7 @@ struct Schedule: Sendable {
         if let wait = settlement.longestWait(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + wait) }
         if settlement.pending > 0 {
             claim.progress = .partSettled(outcomes)
-            limits.admission.release(claim.pushes - settlement.pending, of: claim.jobs.app)
+            admission.release(claim.pushes - settlement.pending, of: claim.jobs.app)
             claim.pushes = settlement.pending
             board.freed(claim.jobs.app)
         }
@@ -135,7 +136,7 @@ struct Schedule: Sendable {
 
     mutating func ended(_ claim: HeldClaim) {
         flights.remove(claim.jobs.key)
-        limits.admission.release(claim.pushes, of: claim.jobs.app)
+        admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
         if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
     }
@@ -145,8 +146,7 @@ struct Schedule: Sendable {
 
     // MARK: Limits
 
-    mutating func learned(capacity: Int?, of app: Int32) { limits.capacities.learned(capacity, of: app) }
+    mutating func learned(capacity: Int?, of app: Int32) { admission.capacities.learned(capacity, of: app) }
 
-    /// The live workers share the rate of an app.
-    mutating func counted(workers: Int) { limits.workersAlive = max(1, workers) }
+    mutating func counted(workers: Int) { admission.rates.workersAlive = workers }
 }

@@ -2,6 +2,9 @@ package import ApplePush
 import CarillonIO
 
 /// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
+///
+/// On the way, each job's pushes are a `SortedPushes`. `SettlementWriting` takes the settlement to the database, in
+/// `SettleArguments`; a job that PostgreSQL rejects goes as an `UnrecordedJob`.
 package struct Settlement: Sendable {
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []
@@ -267,7 +270,7 @@ package struct Settlement: Sendable {
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
             unregisteredAt: isDead
-                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: claimedAt, now: now) : nil,
+                ? FailedPush.timeOfDeath(by: outcome.timestamp, claimedAt: claimedAt, now: now) : nil,
             uniqueID: keepsUniqueIDs ? outcomes.uniqueID(at: Int(push)) : nil
         )
         failures.append(failure)

@@ -1,31 +1,44 @@
 import ApplePush
 import CarillonPostgres
 
-/// A settlement on its way into the database: the result of a try goes in, the next try comes out.
+/// A settlement on its way into the database: what became of a call goes in, the next call comes out.
 ///
 /// Most are written at the first try. A settlement that PostgreSQL rejects for its content is halved until the job at
 /// fault is alone and all others are settled. That job is tried a few times more, since the cause may be removed meanwhile.
 /// Then only its counts are written.
 struct SettlementWriting: Sendable {
-    /// What to write next.
-    enum Step: Equatable {
-        case whole
-        /// These jobs, by their places in the claim, while the others stay in flight.
-        case piece(of: ArraySlice<Int32>, keeping: [Int32])
-        /// The counts of this job.
+    enum Step {
+        /// Write the settlement, or a piece of it, while its other jobs stay in flight.
+        case settlement(Settlement)
+        /// Write the counts of the job at that place.
         case unrecorded(job: Int32)
         /// Nothing is left to write. If another worker has taken the claim over, it was not written.
         case over(isWritten: Bool)
     }
 
-    /// What to do after a try that failed.
-    enum WriteFault {
-        /// Make another try at once.
-        case triesNext
-        /// Make the same try again. The message is one that cannot end until a person removes the cause.
-        case triesAgain(stuck: Int64?)
+    /// What a call has done.
+    enum Effect: String, Sendable {
+        case written
+        /// The job is settled, but its counts could not be written.
+        case unwritten
+        /// The claim is gone, and no other worker can have taken it over. An earlier call has succeeded, if there was one.
+        case before
+        /// Another worker has taken the claim over.
+        case lost
+
+        init(_ rows: borrowing Rows) throws(PostgresError) {
+            self = try rows.choice(0, 0)
+        }
+    }
+
+    /// What follows a call that failed.
+    enum Consequence {
+        /// Write the half that is next.
+        case writeNext
+        /// Write the same again. The message is one that cannot end until a person removes the cause.
+        case writeAgain(stuck: Int64?)
         /// Settle the jobs with the rest of the claim.
-        case waitsForRest
+        case awaitRest
     }
 
     /// A job whose outcomes PostgreSQL rejected.
@@ -67,47 +80,49 @@ struct SettlementWriting: Sendable {
 
     var next: Step {
         switch stage {
-        case .whole: return .whole
+        case .whole: return .settlement(settlement)
         case .over(let isWritten): return .over(isWritten: isWritten)
         case .inPieces(let pieces, let rejections):
             let piece = pieces[pieces.count - 1]
             if piece.count == 1, rejections >= StatementRetries.tries {
                 return .unrecorded(job: piece[piece.startIndex])
             }
-            return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
+            return .settlement(settlement.piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted()))
         }
     }
 
-    /// Nil if nothing is left to write.
-    var write: SettlementTry? {
-        let content: SettlementTry.Content
+    /// The call that takes the next step; answers with an `Effect`.
+    var call: (statement: Statement, parameters: Parameters) {
         switch next {
-        case .whole: content = .settlement(settlement)
-        case .piece(let jobs, let others): content = .settlement(settlement.piece(of: jobs, keeping: others))
-        case .unrecorded(let job): content = .unrecorded(job: job)
-        case .over: return nil
+        case .settlement(let settlement):
+            let arguments = SettleArguments(
+                settlement,
+                of: claim.jobs,
+                worker: claim.worker,
+                settlementNumber: settlementNumber
+            )
+            return (SettleArguments.statement, arguments.parameters)
+        case .unrecorded(let job):
+            let unrecorded = UnrecordedJob(job, of: claim.jobs, outcomes, after: claim.settled)
+            let parameters = unrecorded.parameters(worker: claim.worker, settlementNumber: settlementNumber)
+            return (UnrecordedJob.statement, parameters)
+        case .over: preconditionFailure("Nothing is left to write.")
         }
-        return SettlementTry(
-            content: content,
-            claim: claim.jobs,
-            outcomes: outcomes,
-            earlier: claim.settled,
-            worker: claim.worker,
-            settlementNumber: settlementNumber
-        )
     }
+
+    var isOver: Bool { if case .over = stage { true } else { false } }
 
     /// Everything is written, by this worker.
-    var isWritten: Bool { next == .over(isWritten: true) }
+    var isWritten: Bool { if case .over(isWritten: true) = stage { true } else { false } }
 
-    mutating func answered(_ answer: SettlementTry.Effect) {
-        guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
+    mutating func callEnded(_ effect: Effect) {
+        guard effect == .written || effect == .unwritten || (effect == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return
         }
         if case .unrecorded(let job) = next {
             let message = claim.jobs[job].message
-            unrecorded.append(Unrecorded(job: job, message: message, error: rejection, isWritten: answer != .unwritten))
+            unrecorded.append(Unrecorded(job: job, message: message, error: rejection, isWritten: effect != .unwritten))
         }
         mayBeWritten = false
         settlementNumber += 1
@@ -118,24 +133,21 @@ struct SettlementWriting: Sendable {
         }
     }
 
-    mutating func failed(_ error: PostgresError) -> WriteFault {
+    mutating func callFailed(with error: PostgresError) -> Consequence {
         guard !error.isTransient else {
-            failed(mayBeWritten: error.effect == .unknown)
-            return .triesAgain(stuck: nil)
+            if error.effect == .unknown { mayBeWritten = true }
+            return .writeAgain(stuck: nil)
         }
         rejection = error.message
-        if settlement.pending > 0 { return .waitsForRest }
+        if settlement.pending > 0 { return .awaitRest }
         // The claim stays in `inflight`. If the worker gave it up, its pushes would be sent again, so it keeps trying.
         var stuck: Int64?
         if case .unrecorded(let job) = next { stuck = claim.jobs[job].message }
-        return rejectedByPostgres() ? .triesNext : .triesAgain(stuck: stuck)
+        return halveNextPiece() ? .writeNext : .writeAgain(stuck: stuck)
     }
 
-    /// The try failed for a reason that will pass, or its answer was lost.
-    mutating func failed(mayBeWritten: Bool) { self.mayBeWritten = self.mayBeWritten || mayBeWritten }
-
-    /// PostgreSQL rejected the content. Returns whether another try is to be made at once.
-    mutating func rejectedByPostgres() -> Bool {
+    /// Returns false if the next piece is a single job: then its rejection is counted.
+    private mutating func halveNextPiece() -> Bool {
         var (pieces, rejections) = ([settlement.settled[...]], 0)
         if case .inPieces(let left, let times) = stage { (pieces, rejections) = (left, times) }
         guard let piece = pieces.last, piece.count > 1 else {

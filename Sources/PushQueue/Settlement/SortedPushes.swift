@@ -1,9 +1,39 @@
 import ApplePush
 
-/// The pushes of one job, sorted by their fate. All are places in the batch.
+/// The pushes of one job, sorted by what their outcomes mean for them. All are places in the batch.
 ///
 /// A list without pushes allocates nothing, so a job whose pushes were all sent costs no memory here.
 struct SortedPushes {
+    /// What happens to a push after its outcome.
+    private enum Fate {
+        case sent
+        case failed
+        case retried
+        case returned
+        case open
+
+        /// - Parameter mayRepeat: The message allows a second send when the outcome is unknown.
+        init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
+            switch outcome.verdict {
+            case .accepted: self = .sent
+            case .safe: self = .returned
+            case .pending: self = .open
+            case .unknown: self = mayRepeat ? .retried : .failed
+            case .rejected:
+                guard outcome.isRetryable else {
+                    self = .failed
+                    return
+                }
+                switch outcome.action {
+                // The credential works for other pushes, so this push is at fault.
+                case .holdCredential where credentialWorks: self = .retried
+                case .holdCredential, .renewProviderToken, .keepProviderToken: self = .returned
+                default: self = .retried
+                }
+            }
+        }
+    }
+
     /// Pushes to send again.
     struct Repeats {
         fileprivate(set) var pushes: [Int32] = []
@@ -38,7 +68,7 @@ struct SortedPushes {
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
             case .sent: sent += 1
             case .failed: failed.append(push)
-            case .pending: open.append(push)
+            case .open: open.append(push)
             case .returned:
                 returned.pushes.append(push)
                 // A push that was not answered has no cause to name.

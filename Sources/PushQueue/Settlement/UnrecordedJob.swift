@@ -2,10 +2,10 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its
-/// only texts are the tokens, reduced to ASCII.
+/// A job whose outcomes PostgreSQL refuses to write, as the arguments of `carillon.settle_unrecorded`: its counts, and the status of
+/// each push. Its only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
-    /// Writes it; answers with a `SettlementTry.Effect`.
+    /// Writes it; answers with a `SettlementWriting.Effect`.
     static let statement = Statement(
         "settle_unrecorded",
         """

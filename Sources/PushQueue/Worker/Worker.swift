@@ -21,7 +21,7 @@ package actor Worker {
     private nonisolated let loop: EventLoop
     private nonisolated let meter: WorkerMeter
     /// The limit that the workers of this process share, beside their own.
-    private nonisolated let allowance: FlightCeiling.Allowance?
+    private nonisolated let ceiling: FlightCeiling.Member?
 
     private let context: WorkerContext
     private let database: WorkerDatabase
@@ -39,14 +39,14 @@ package actor Worker {
         _ options: WorkerOptions,
         backend: any Backend,
         loop: EventLoop,
-        allowance: FlightCeiling.Allowance? = nil,
+        ceiling: FlightCeiling.Member? = nil,
         traffic: @escaping @Sendable () -> Traffic = { Traffic() },
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.options = options
         self.backend = backend
         self.loop = loop
-        self.allowance = allowance
+        self.ceiling = ceiling
         let notesBell = Bell()
         let meter = WorkerMeter(traffic: traffic) { event in
             events(event)
@@ -132,9 +132,9 @@ package actor Worker {
 
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
-        guard let allowance else { return context.event { $0.nextClaim(at: now) } }
-        let room = allowance.reserve(holding: context.state.schedule.inFlight, at: now)
-        defer { allowance.hold(context.state.schedule.inFlight) }
+        guard let ceiling else { return context.event { $0.nextClaim(at: now) } }
+        let room = ceiling.reserve(holding: context.state.schedule.inFlight, at: now)
+        defer { ceiling.hold(context.state.schedule.inFlight) }
         return context.event { $0.nextClaim(at: now, within: room) }
     }
 

@@ -185,10 +185,10 @@ struct WorkerState: Sendable {
 
     // MARK: Claims
 
-    /// - Parameter room: How many more pushes the workers of this process may have in flight together.
-    mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
+    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
+    mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
-        return schedule.nextClaim(at: now, within: room, of: apps, holds)
+        return schedule.nextClaim(at: now, within: ceiling, of: apps, holds)
     }
 
     /// No turn of the app begins soon.

@@ -43,17 +43,18 @@ import Testing
             case .release: "release"
             case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
             case .awaitRest: "await the rest"
-            case .write(let write): "write \(Self.text(write.content)) as settlement \(write.settlementNumber)"
+            case .write(let writing): "write \(Self.text(writing.next)) as settlement \(writing.settlementNumber)"
             case .writeCounts: "count"
             case .split(let message): "split \(message)"
             case .end: "end"
             }
         }
 
-        private static func text(_ content: SettlementTry.Content) -> String {
-            switch content {
+        private static func text(_ step: SettlementWriting.Step) -> String {
+            switch step {
             case .settlement(let settlement): "\(settlement.settled.map { Int($0) })"
             case .unrecorded(let job): "what can be of \(job)"
+            case .over: "nothing"
             }
         }
 

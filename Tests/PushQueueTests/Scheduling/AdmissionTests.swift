@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AdmissionTests {
     @Test func `one app cannot use the whole limit`() {
-        var admission = Admission(limit: 100)
+        var admission = Admission(limit: 100, claimSize: 100)
         #expect(admission.room(for: 1) == 75)
         admission.admit(75, of: 1)
         #expect(admission.room(for: 1) == 0)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 1000]) func `every limit has room for one push`(limit: Int) {
-        let admission = Admission(limit: limit)
+        let admission = Admission(limit: limit, claimSize: 100)
         #expect(admission.room(for: 1) >= 1)
         #expect(admission.mostOfOneApp >= 1)
     }

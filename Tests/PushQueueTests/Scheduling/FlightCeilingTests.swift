@@ -6,29 +6,29 @@ import Testing
 @Suite struct FlightCeilingTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-    /// A member that claims all that it wants and may have.
-    private struct Member {
-        let share: FlightCeiling.Allowance
+    /// A worker that claims all that it wants and may have.
+    private struct Claimer {
+        let ceiling: FlightCeiling.Member
         var held = 0
 
         mutating func claim(_ wanted: Int, at now: MonotonicInstant) -> Int {
-            let room = share.reserve(holding: held, at: now)
+            let room = ceiling.reserve(holding: held, at: now)
             let claimed = min(wanted, room)
             held += claimed
-            share.hold(held)
+            ceiling.hold(held)
             return claimed
         }
 
         mutating func settle(_ pushes: Int) {
             held -= pushes
-            share.hold(held)
+            ceiling.hold(held)
         }
     }
 
     @Test func `workers that share a limit never exceed it together`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.allowance(0))
-        var second = Member(share: ceiling.allowance(1))
+        var first = Claimer(ceiling: ceiling.member(0))
+        var second = Claimer(ceiling: ceiling.member(1))
         let claims = [first.claim(70, at: now), second.claim(70, at: now), first.claim(1, at: now)]
         #expect(claims == [70, 30, 0])
         first.settle(20)
@@ -38,16 +38,16 @@ import Testing
 
     @Test func `reserved room is not given to another worker`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        #expect(ceiling.allowance(0).reserve(holding: 0, at: now) == 100)
-        #expect(ceiling.allowance(1).reserve(holding: 0, at: now) == 0)
-        ceiling.allowance(0).hold(10)
-        #expect(ceiling.allowance(1).reserve(holding: 0, at: now) == 90)
+        #expect(ceiling.member(0).reserve(holding: 0, at: now) == 100)
+        #expect(ceiling.member(1).reserve(holding: 0, at: now) == 0)
+        ceiling.member(0).hold(10)
+        #expect(ceiling.member(1).reserve(holding: 0, at: now) == 90)
     }
 
     @Test func `a worker that found no room gets its part of freed room`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.allowance(0))
-        var second = Member(share: ceiling.allowance(1))
+        var first = Claimer(ceiling: ceiling.member(0))
+        var second = Claimer(ceiling: ceiling.member(1))
         let early = [first.claim(100, at: now), second.claim(40, at: now)]
         #expect(early == [100, 0])
         first.settle(40)
@@ -61,8 +61,8 @@ import Testing
 
     @Test func `no room is kept for a worker that has not asked for a second`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Member(share: ceiling.allowance(0))
-        var second = Member(share: ceiling.allowance(1))
+        var first = Claimer(ceiling: ceiling.member(0))
+        var second = Claimer(ceiling: ceiling.member(1))
         let early = [first.claim(100, at: now), second.claim(1, at: now)]
         #expect(early == [100, 0])
         first.settle(40)

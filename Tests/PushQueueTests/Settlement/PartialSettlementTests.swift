@@ -64,9 +64,11 @@ import Testing
         settlementNumber: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
-    ) async throws -> SettlementTry.Effect {
-        let parameters = settlement.parameters(of: claim, worker: worker, settlementNumber: settlementNumber)
-        return try await database.connection.query(Settlement.statement, parameters) { try SettlementTry.Effect($0) }
+    ) async throws -> SettlementWriting.Effect {
+        let arguments = SettleArguments(settlement, of: claim, worker: worker, settlementNumber: settlementNumber)
+        return try await database.connection.query(SettleArguments.statement, arguments.parameters) {
+            try SettlementWriting.Effect($0)
+        }
     }
 
     private let fast: [String: Outcome] = [
@@ -202,16 +204,15 @@ import Testing
         let settlement = settlement(claim, outcomes, after: earlier)
         var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRest: false)
         for _ in 0..<100 {
-            guard let write = writing.write else { return writing }
+            if writing.isOver { return writing }
+            let (statement, parameters) = writing.call
             do {
-                writing.answered(
-                    try await database.connection.query(write.statement, write.parameters) {
-                        try SettlementTry.Effect($0)
-                    }
+                writing.callEnded(
+                    try await database.connection.query(statement, parameters) { try SettlementWriting.Effect($0) }
                 )
             } catch let error as PostgresError {
                 #expect(!error.isTransient)
-                _ = writing.rejectedByPostgres()
+                _ = writing.callFailed(with: error)
             }
         }
         Issue.record("It never ended.")
@@ -228,7 +229,7 @@ import Testing
         try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let writing = try await settle(claim, allDelivered, in: database)
-            #expect(writing.next == .over(isWritten: true))
+            #expect(writing.isWritten)
             #expect(writing.unrecorded.map(\.job) == [1])
             #expect(try await database.rows(results) == ["(3,,2,0,1)"])
             #expect(
@@ -256,7 +257,7 @@ import Testing
                 """
             )
             let writing = try await settle(claim, allDelivered, in: database)
-            #expect(writing.next == .over(isWritten: true))
+            #expect(writing.isWritten)
             #expect(writing.unrecorded.map(\.job) == [1])
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures WHERE message_id = 2")

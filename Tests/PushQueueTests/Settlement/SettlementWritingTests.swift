@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import CarillonPostgres
 import Testing
 
 @testable import CarillonPushQueue
@@ -24,41 +25,51 @@ import Testing
         return SettlementWriting(claim, settlement, outcomes, hasRest: false)
     }
 
+    private static let lostAnswer = PostgresError(.closed, "The connection is lost.", effect: .unknown)
+    private static let notSent = PostgresError(.closed, "The connection is lost.")
+    private static let rejection = PostgresError(.server, "violates a constraint", sqlState: "23514")
+
     @Test func `a settlement is usually one write`() {
         var writing = self.writing(jobs: 3, isRest: true)
-        #expect(writing.next == .whole)
-        writing.answered(.written)
-        #expect(writing.next == .over(isWritten: true))
+        #expect(!writing.isOver)
+        writing.callEnded(.written)
+        #expect(writing.isWritten)
         #expect(writing.settlementNumber == 2)
     }
 
     @Test func `a claim that was taken over is not written`() {
         var writing = self.writing(jobs: 3)
-        writing.failed(mayBeWritten: true)
-        writing.answered(.lost)
-        #expect(writing.next == .over(isWritten: false))
+        _ = writing.callFailed(with: Self.lostAnswer)
+        writing.callEnded(.lost)
+        #expect(writing.isOver && !writing.isWritten)
     }
 
     @Test func `a claim that is gone was written only if an answer was lost`() {
         var writing = self.writing(jobs: 3)
-        writing.failed(mayBeWritten: true)
-        #expect(writing.next == .whole)
-        writing.answered(.before)
-        #expect(writing.next == .over(isWritten: true))
+        _ = writing.callFailed(with: Self.lostAnswer)
+        #expect(!writing.isOver)
+        writing.callEnded(.before)
+        #expect(writing.isWritten)
         var other = self.writing(jobs: 3)
-        other.failed(mayBeWritten: false)
-        other.answered(.before)
-        #expect(other.next == .over(isWritten: false))
+        _ = other.callFailed(with: Self.notSent)
+        other.callEnded(.before)
+        #expect(other.isOver && !other.isWritten)
     }
 
     @Test func `a single job is tried several times and then given up`() {
         var writing = self.writing(jobs: 1)
-        var isHasty = false
-        for _ in 0..<StatementRetries.tries { isHasty = writing.rejectedByPostgres() || isHasty }
-        #expect(!isHasty)
-        #expect(writing.next == .unrecorded(job: 0))
-        writing.answered(.written)
-        #expect(writing.next == .over(isWritten: true))
+        for _ in 0..<StatementRetries.tries {
+            guard case .writeAgain(stuck: nil) = writing.callFailed(with: Self.rejection) else {
+                Issue.record("A single job was halved, or is stuck already.")
+                return
+            }
+        }
+        guard case .unrecorded(job: 0) = writing.next else {
+            Issue.record("The job was not given up.")
+            return
+        }
+        writing.callEnded(.written)
+        #expect(writing.isWritten)
         #expect(writing.unrecorded.map(\.job) == [0])
     }
 
@@ -77,12 +88,11 @@ import Testing
             let jobs: [Int32]
             var isGivenUp = false
             switch writing.next {
-            case .whole: jobs = writing.settlement.settled
-            case .piece(let piece, let others):
-                jobs = Array(piece)
+            case .settlement(let settlement):
+                jobs = settlement.settled
                 #expect(
                     inFlight.isEmpty || writing.settlementNumber != settlementNumber
-                        || Set(others).union(jobs) == inFlight
+                        || Set(settlement.staying.map(\.job)).union(jobs) == inFlight
                 )
             case .unrecorded(let job):
                 jobs = [job]
@@ -96,24 +106,24 @@ import Testing
                 return
             }
             if Int.random(in: 0..<8, using: &random) == 0 {
-                writing.failed(mayBeWritten: false)
+                _ = writing.callFailed(with: Self.notSent)
                 continue
             }
             guard writing.settlementNumber == settlementNumber else {
-                writing.answered(.before)
+                writing.callEnded(.before)
                 continue
             }
             if !isGivenUp, jobs.contains(where: bad.contains) {
-                _ = writing.rejectedByPostgres()
+                _ = writing.callFailed(with: Self.rejection)
                 continue
             }
             inFlight.subtract(jobs)
             settlementNumber += 1
             if isGivenUp { refused += jobs } else { written += jobs }
             if Int.random(in: 0..<8, using: &random) == 0 {
-                writing.failed(mayBeWritten: true)
+                _ = writing.callFailed(with: Self.lostAnswer)
             } else {
-                writing.answered(.written)
+                writing.callEnded(.written)
             }
         }
         Issue.record("It never ended.")

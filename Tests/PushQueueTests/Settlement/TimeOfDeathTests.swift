@@ -8,7 +8,7 @@ import Testing
     private static let claimedAt = Self.now - 5_000_000
 
     private static func time(_ timestamp: Int64?) -> Int64 {
-        TimeOfDeath.of(timestamp: timestamp, claimedAt: Self.claimedAt, now: Self.now)
+        FailedPush.timeOfDeath(by: timestamp, claimedAt: Self.claimedAt, now: Self.now)
     }
 
     @Test func `timestamps in milliseconds and in seconds are read`() {
@@ -25,6 +25,6 @@ import Testing
     }
 
     @Test func `timestamps are ignored while the database's clock is years behind`() {
-        #expect(TimeOfDeath.of(timestamp: 1_700_000_000_123, claimedAt: 5, now: 6) == 5)
+        #expect(FailedPush.timeOfDeath(by: 1_700_000_000_123, claimedAt: 5, now: 6) == 5)
     }
 }

@@ -42,12 +42,15 @@ extension Difference {
         let worker = flip(1, outOf: 8) ? anyWorker() : held.worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters = settlement.parameters(
+            let arguments = SettleArguments(
+                settlement,
                 of: held.claim,
                 worker: worker,
                 settlementNumber: held.settlementNumber
             )
-            let real = try await ask(Settlement.statement, parameters) { try SettlementTry.Effect($0) }
+            let real = try await ask(SettleArguments.statement, arguments.parameters) {
+                try SettlementWriting.Effect($0)
+            }
             let model = self.model.settle(
                 settlement,
                 of: held.claim,

@@ -6,34 +6,39 @@ import CarillonPostgres
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
-    mutating func settle(_ write: SettlementTry) -> Flight.Event {
-        switch write.content {
+    mutating func settle(_ writing: SettlementWriting) -> Flight.Event {
+        switch writing.next {
         case .settlement(let settlement):
             let isRefused = settlement.failures.contains { failure in
-                self.tables.unwritable.contains(write.claim[failure.job].message)
+                self.tables.unwritable.contains(writing.claim.jobs[failure.job].message)
             }
-            if isRefused, self.tables.holds(write) {
+            if isRefused, self.tables.holds(writing) {
                 return .failed(PostgresError(.server, "violates a constraint", sqlState: "23514"))
             }
             return .written(
                 settle(
                     settlement,
-                    of: write.claim,
-                    as: write.worker,
-                    settlementNumber: write.settlementNumber,
-                    delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
+                    of: writing.claim.jobs,
+                    as: writing.claim.worker,
+                    settlementNumber: writing.settlementNumber,
+                    delivered: writing.delivered(of: settlement.settled).map { writing.claim.jobs.push(at: $0) }
                 )
             )
         case .unrecorded(let job):
             return .written(
                 change { tables in
-                    guard tables.holds(write) else {
-                        return tables.unsettled(write.claim, as: write.worker, settlementNumber: write.settlementNumber)
+                    guard tables.holds(writing) else {
+                        return tables.unsettled(
+                            writing.claim.jobs,
+                            as: writing.claim.worker,
+                            settlementNumber: writing.settlementNumber
+                        )
                     }
-                    tables.endUnrecorded(write.claim[job], at: job, write)
+                    tables.endUnrecorded(writing.claim.jobs[job], at: job, writing)
                     return .written
                 }
             )
+        case .over: preconditionFailure("Nothing is left to write.")
         }
     }
 
@@ -44,7 +49,7 @@ extension ModelDatabase {
         as worker: Int64,
         settlementNumber: Int16 = 0,
         delivered: [ModelPush] = []
-    ) -> SettlementTry.Effect {
+    ) -> SettlementWriting.Effect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
@@ -73,38 +78,38 @@ extension ModelDatabase {
 
 extension ModelTables {
     /// The claim is there to be settled.
-    fileprivate func holds(_ write: SettlementTry) -> Bool {
-        guard let claim = inflight[write.claim.id] else { return false }
-        return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt
-            && claim.settlementNumber == write.settlementNumber
+    fileprivate func holds(_ writing: SettlementWriting) -> Bool {
+        guard let claim = inflight[writing.claim.jobs.id] else { return false }
+        return claim.worker == writing.claim.worker && claim.claimedAt == writing.claim.jobs.claimedAt
+            && claim.settlementNumber == writing.settlementNumber
     }
 
     /// Takes a job out of flight, and writes as much of it as can be.
-    fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ write: SettlementTry) {
+    fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ writing: SettlementWriting) {
         var isPart = false
-        if var claim = inflight[write.claim.id] {
+        if var claim = inflight[writing.claim.jobs.id] {
             isPart = claim.jobs.contains { $0.id == job.id && $0.origin != nil }
             claim.settlementNumber += 1
             claim.jobs.removeAll { $0.id == job.id }
             inflight[claim.id] = claim.jobs.isEmpty ? nil : claim
         }
-        var step = ModelProgress(message: job.message, app: write.claim.app)
+        var step = ModelProgress(message: job.message, app: writing.claim.jobs.app)
         step.attempts = job.attempt
         var tokens: [(token: String, status: UInt16)] = []
-        for push in write.open(of: job) {
-            if write.outcomes[push].verdict == .accepted {
+        for push in writing.open(of: job) {
+            if writing.outcomes[push].verdict == .accepted {
                 step.sent += 1
-                sent[write.claim.push(at: push), default: 0] += 1
+                sent[writing.claim.jobs.push(at: push), default: 0] += 1
             } else {
                 step.failed += 1
-                tokens.append((write.claim.batch.token(of: push), write.outcomes[push].status))
+                tokens.append((writing.claim.jobs.batch.token(of: push), writing.outcomes[push].status))
             }
         }
-        if write.earlier == nil {
+        if writing.claim.settled == nil {
             step.expired = Int(job.expired)
             step.failed += Int(job.refused)
-            for refusal in write.claim.refusals where refusal.job == place {
-                tokens.append((String(decoding: write.claim.texts[refusal.token.range], as: UTF8.self), 0))
+            for refusal in writing.claim.jobs.refusals where refusal.job == place {
+                tokens.append((String(decoding: writing.claim.jobs.texts[refusal.token.range], as: UTF8.self), 0))
             }
         }
         for (token, status) in tokens {
@@ -122,7 +127,9 @@ extension ModelTables {
     }
 
     /// Why it was not there to be settled.
-    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16) -> SettlementTry.Effect {
+    fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16)
+        -> SettlementWriting.Effect
+    {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
@@ -207,14 +214,14 @@ extension ModelTables {
     }
 }
 
-extension SettlementTry {
+extension SettlementWriting {
     /// The places of the job's pushes that were not settled before.
     fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
-        job.places.map { Int($0) }.filter { place in earlier.map { $0[place].verdict == .pending } ?? true }
+        job.places.map { Int($0) }.filter { place in claim.settled.map { $0[place].verdict == .pending } ?? true }
     }
 
     /// The places of the pushes of those jobs that were delivered, and not settled before.
     fileprivate func delivered(of jobs: [Int32]) -> [Int] {
-        jobs.flatMap { self.open(of: claim[$0]) }.filter { outcomes[$0].verdict == .accepted }
+        jobs.flatMap { self.open(of: claim.jobs[$0]) }.filter { outcomes[$0].verdict == .accepted }
     }
 }

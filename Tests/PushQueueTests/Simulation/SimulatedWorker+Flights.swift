@@ -46,7 +46,7 @@ extension SimulatedWorker {
             }
         case .awaitRest:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
-        case .write(let write): ask(way) { $0.settle(write) }
+        case .write(let writing): ask(way) { $0.settle(writing) }
         case .writeCounts:
             guard let link else { return tell(.counted, to: way) }
             count(on: link) { self.tell(.counted, to: way) }

@@ -26,11 +26,28 @@ import Testing
         "(SELECT u.message_id, u.broadcast_id FROM carillon.unfinished u ORDER BY \(order) LIMIT 60)"
     }
 
-    private static let settle = """
-        SELECT carillon.end_messages(1, array_agg(carillon.ending(message_id => u.message_id, reference => NULL,
-            broadcast_id => u.broadcast_id, created_at => NULL, attempts => 1, sent => 1, remaining => 0)))
-        FROM \(origins("random()")) u
-        """
+    /// A claim of some jobs, most of which end, while the others go back.
+    private static func settle(_ worker: Int) -> String {
+        let call = TestDatabase.settle(
+            expressions: [
+                "app": "1", "claim": "c.id", "worker": "c.worker_id", "claimed": "c.claimed_at", "ended": "e.messages",
+                "ended_remaining": "array_fill(0, ARRAY[cardinality(e.messages)])", "ended_broadcast": "e.broadcasts",
+                "going_back": "b.ids", "going_back_whole": "array_fill(true, ARRAY[cardinality(b.ids)])",
+                "going_back_attempt": "array_fill(1::smallint, ARRAY[cardinality(b.ids)])",
+            ]
+        )
+        return """
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+            SELECT \(worker), 1, array_agg(carillon.job(id => nextval('carillon.messages_id_seq'), lane => 1::smallint,
+                tokens => '{aa}', payload => '{}', origin => u.message_id, broadcast_id => u.broadcast_id, created_at => now()))
+            FROM \(origins("random()")) u;
+            \(call) FROM carillon.inflight c, LATERAL (
+                SELECT array_agg(j.origin) AS messages, array_agg(j.broadcast_id) AS broadcasts
+                FROM unnest(c.jobs) WITH ORDINALITY AS j WHERE j.ordinality % 4 > 0) e, LATERAL (
+                SELECT array_agg(j.id) AS ids FROM unnest(c.jobs) WITH ORDINALITY AS j WHERE j.ordinality % 4 = 0) b
+            WHERE c.worker_id = \(worker)
+            """
+    }
 
     private static let takeOver = """
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
@@ -89,7 +106,7 @@ import Testing
                             try await session.run(Self.setSeed(seed, worker: worker))
                             for round in 0..<Self.rounds {
                                 switch worker {
-                                case 0, 1: try await session.run(Self.settle)
+                                case 0, 1: try await session.run(Self.settle(1000 + worker))
                                 case 2: try await session.run(Self.takeOver)
                                 case 3: try await session.run(Self.promote)
                                 case 4: try await session.run(Self.cancel(round))
@@ -108,9 +125,10 @@ import Testing
                     "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
                 ) == "0"
             )
-            #expect(
-                try await database.value("SELECT count(*) > 0 FROM carillon.unfinished WHERE cancelled > 0") == "true"
-            )
+            for count in ["cancelled", "sent"] {
+                let isCounted = "SELECT count(*) > 0 FROM carillon.unfinished WHERE \(count) > 0"
+                #expect(try await database.value(isCounted) == "true")
+            }
         }
     }
 }

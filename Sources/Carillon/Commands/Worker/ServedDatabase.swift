@@ -30,7 +30,7 @@ final class ServedDatabase: Sendable {
     init(
         _ options: WorkerOptions,
         label: String?,
-        allowance: FlightCeiling.Allowance?,
+        ceiling: FlightCeiling.Member?,
         backend: TransportBackend,
         loop: EventLoop,
         log: Log
@@ -44,7 +44,7 @@ final class ServedDatabase: Sendable {
             options,
             backend: backend,
             loop: loop,
-            allowance: allowance,
+            ceiling: ceiling,
             traffic: { backend.traffic }
         ) { [progress] event in
             if event.kind == .draining { progress.isStopping.store(true, ordering: .relaxed) }

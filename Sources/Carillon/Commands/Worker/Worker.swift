@@ -112,7 +112,7 @@ private struct Work: Sendable {
             ServedDatabase(
                 WorkerOptions(invocation.settings, database: databases[place].source),
                 label: labels[place],
-                allowance: databases.count > 1 ? ceiling.allowance(place) : nil,
+                ceiling: databases.count > 1 ? ceiling.member(place) : nil,
                 backend: backend,
                 loop: loop,
                 log: invocation.console.log

@@ -4,9 +4,9 @@ import Testing
 @testable import CarillonPushQueue
 
 /// The arguments that the program gives `carillon.settle`, against the function of a migrated database.
-@Suite struct SettleColumnsTests {
+@Suite struct SettleArgumentsTests {
     @Test func `the program gives the function that settles all of its arguments, of its types`() async throws {
-        let columns = SettleColumns.all.map { "('\($0.name)', \($0.typeID))" }.joined(separator: ", ")
+        let columns = SettleArguments.all.map { "('\($0.name)', \($0.typeID))" }.joined(separator: ", ")
         try await TestDatabase.withDemo { database async throws in
             let given = try await database.rows(
                 """
