@@ -1875,11 +1875,12 @@ $$;
 -- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
 --
 -- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
--- first 500 of a transaction count as being cancelled.
+-- first most_locks of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    room CONSTANT bigint := 500 - (
+    most_locks CONSTANT integer := 500;
+    room CONSTANT bigint := most_locks - (
         SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
     key CONSTANT text := 'carillon.cancel ' || app;
     is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
@@ -3436,7 +3437,7 @@ $$;
 -- Finds the jobs that were cancelled while they were in flight or scheduled. Everything that returns jobs to the queue calls
 -- find_cancelled() before it does: settle(), release(), take_over(), split() and promote().
 --
--- The order of its locks is that of cancel.sql. It never waits for a cancel; for rows of unfinished it waits unless told not to.
+-- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
 
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
@@ -3830,8 +3831,8 @@ $$;
 
 
 -- functions/job.sql
--- The type carillon.job: a row of a queue, or of a claim. What moves jobs makes and changes them with these functions, by the names
--- of their fields. A new field is added here once for each table.
+-- The type carillon.job: a row of a queue, or of a claim. Functions that move jobs make and change them with these, by the names of
+-- fields.
 
 -- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
 -- clause, so that PostgreSQL inlines them.
@@ -5969,7 +5970,7 @@ $$;
 
 
 -- functions/refusal.sql
--- Errors for arguments. A check returns a refusal, and whoever the user has called raises it.
+-- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
 -- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,
@@ -6145,21 +6146,21 @@ LANGUAGE sql STABLE AS $$
             AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
             AND (messages IS NULL OR f.message_id = ANY (messages))
             AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    ), item AS (
+        SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
+        WHERE NOT f.has_content
+        UNION ALL
+        SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
+        FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
+        WHERE m.app_id = requeueable.app
+            AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
+            AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
+    ), matched AS (
+        SELECT i.*, bool_or(i.tableoid IS NULL) OVER (PARTITION BY i.message_id, i.key) AS is_kept FROM item i
     )
     SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
     UNION ALL
-    SELECT matched.message_id, matched.token, matched.tableoid, matched.ctid FROM (
-        SELECT item.*, bool_or(item.tableoid IS NULL) OVER (PARTITION BY item.message_id, item.key) AS is_kept FROM (
-            SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
-            WHERE NOT f.has_content
-            UNION ALL
-            SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
-            FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
-            WHERE m.app_id = requeueable.app
-                AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
-                AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
-        ) AS item
-    ) AS matched WHERE matched.is_kept AND matched.tableoid IS NOT NULL
+    SELECT m.message_id, m.token, m.tableoid, m.ctid FROM matched m WHERE m.is_kept AND m.tableoid IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.requeue_some(
@@ -6556,8 +6557,7 @@ $$;
 
 
 -- functions/search.sql
--- Searches for dashboards: what is known of a reference or a device token. They only read, and stop after a number of rows of each
--- app.
+-- Searches for dashboards: what is known of a reference or a device token. They read only the newest rows of each app.
 
 -- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
@@ -8843,7 +8843,7 @@ UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed10313
 UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '65082b9c89166ac028fde13a73a30f900c04f46c2d3a1c5366969f9e5c725fe7' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'aed38f2d3340c91a5ae629872627e546c2e68ce5774250ecbde13c935a1303b9' WHERE file = 'functions/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = '3966dd75e0dd63271be9594521dab9b2cb7ea33e201bf5f42d96ab0cf8035500' WHERE file = 'functions/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141eaf39a09e235ee9661d4a6c6cce33ee098' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
@@ -8852,10 +8852,10 @@ UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86
 UPDATE carillon.schema_routines SET checksum = '998c3c15e3e89d84a2ac0c939fc7156dc136892b4c93de4d02d08aa5a7e2b3a6' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '28aad60390cab24d0985d1afc390d8ec39c4100cd99dec4f7c69fd07c7e7fdbc' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '1b43f288144591075adf9d344da1a2840d320b77dd2407456c3b6701608f4908' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '6c620c6342d83c83bcc4844009684c8891da96838424fd4238f38023894f0e73' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '6564f45e1e90222b7ad540d3aae565f8ecb2b80ee3c697c67c85151e66f7d9d6' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'b01d23a24d897a30272072e8abe35bb9f45839855a24fb267784f4b05e26470b' WHERE file = 'functions/job.sql';
+UPDATE carillon.schema_routines SET checksum = '05632b41874ab43cf85c951df89e8a1ca71f4ef0701b0380907f497c6aed6375' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '5b9e5261fb9180a6eaeab9d9e6cab8170f3835f3b2c0193f7781b3c2ba49cf68' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
@@ -8869,12 +8869,12 @@ UPDATE carillon.schema_routines SET checksum = '5623982d57c9cd5a57d5f96d230528fe
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '4de7993601fb9ca8e655b7229d9ad65b0255577fc9d28d22511fd3d906c74bdd' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2232f4dc499dd77a43aec2e9498be5bae' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '775707c12d0d9b0a72fec70ae05da020695ece5448d1e78b18a48a5cba41f356' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = '7d5b2de2de56b2ced8934409b3fb82e6226a8107044d0a9fa96ddf68ad0a565d' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '4bf8a07532486baec73781d8087529b4626c3c4ccf82c63940df1c22865c0b40' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49fb74922a3a8eec2dea23463fc26da4c79' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = '81dabcce60d6cef9f2970ce7732dfd419c4f066e25f18929c7e1e1ab856f650c' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '20b563083824d3f548a443de534c369a14c8c905efa7fe17638e7d87f061d2d5' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'f4db3bd17f3825978dfec176384a8332306f3fc0992e7384682ab985c240448e' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = '42fa504f5b34ce40778dc812970b4e4a2921bcdc28478e9c22376abd38b9819b' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'cc92db69b2862cb996add477fdbd12de2423c8fb4e4c6500b39f6c52749e423e' WHERE file = 'functions/split.sql';

@@ -39,11 +39,12 @@ COMMENT ON FUNCTION carillon.lock_for_cancel IS
 -- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
 --
 -- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
--- first 500 of a transaction count as being cancelled.
+-- first most_locks of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    room CONSTANT bigint := 500 - (
+    most_locks CONSTANT integer := 500;
+    room CONSTANT bigint := most_locks - (
         SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
     key CONSTANT text := 'carillon.cancel ' || app;
     is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);

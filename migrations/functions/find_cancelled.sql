@@ -1,7 +1,7 @@
 -- Finds the jobs that were cancelled while they were in flight or scheduled. Everything that returns jobs to the queue calls
 -- find_cancelled() before it does: settle(), release(), take_over(), split() and promote().
 --
--- The order of its locks is that of cancel.sql. It never waits for a cancel; for rows of unfinished it waits unless told not to.
+-- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
 
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]

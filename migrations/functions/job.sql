@@ -1,5 +1,5 @@
--- The type carillon.job: a row of a queue, or of a claim. What moves jobs makes and changes them with these functions, by the names
--- of their fields. A new field is added here once for each table.
+-- The type carillon.job: a row of a queue, or of a claim. Functions that move jobs make and change them with these, by the names of
+-- fields.
 
 -- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
 -- clause, so that PostgreSQL inlines them.

@@ -1,4 +1,4 @@
--- Errors for arguments. A check returns a refusal, and whoever the user has called raises it.
+-- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
 -- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,

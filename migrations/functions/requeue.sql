@@ -79,21 +79,21 @@ LANGUAGE sql STABLE AS $$
             AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
             AND (messages IS NULL OR f.message_id = ANY (messages))
             AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    ), item AS (
+        SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
+        WHERE NOT f.has_content
+        UNION ALL
+        SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
+        FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
+        WHERE m.app_id = requeueable.app
+            AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
+            AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
+    ), matched AS (
+        SELECT i.*, bool_or(i.tableoid IS NULL) OVER (PARTITION BY i.message_id, i.key) AS is_kept FROM item i
     )
     SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
     UNION ALL
-    SELECT matched.message_id, matched.token, matched.tableoid, matched.ctid FROM (
-        SELECT item.*, bool_or(item.tableoid IS NULL) OVER (PARTITION BY item.message_id, item.key) AS is_kept FROM (
-            SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
-            WHERE NOT f.has_content
-            UNION ALL
-            SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
-            FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
-            WHERE m.app_id = requeueable.app
-                AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
-                AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
-        ) AS item
-    ) AS matched WHERE matched.is_kept AND matched.tableoid IS NOT NULL
+    SELECT m.message_id, m.token, m.tableoid, m.ctid FROM matched m WHERE m.is_kept AND m.tableoid IS NOT NULL
 $$;
 COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
 

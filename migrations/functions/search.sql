@@ -1,5 +1,4 @@
--- Searches for dashboards: what is known of a reference or a device token. They only read, and stop after a number of rows of each
--- app.
+-- Searches for dashboards: what is known of a reference or a device token. They read only the newest rows of each app.
 
 -- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
