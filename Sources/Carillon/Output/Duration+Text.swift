@@ -1,8 +1,8 @@
 import CarillonIO
 
 extension Duration {
-    /// With one digit after the point, for people.
-    var inSeconds: String {
+    /// In seconds, with one digit after the point, for people.
+    var secondsText: String {
         let tenths = Int((seconds * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }

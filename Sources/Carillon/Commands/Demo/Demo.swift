@@ -16,7 +16,7 @@ extension Command {
             try await LoopScope.with { loop in
                 if invocation.settings.isOn(.withWeb) { return try await play(invocation, on: loop) }
                 return try await Interruption.cancelling(on: loop) {
-                    try await Demonstration(
+                    try await DemoRun(
                         plan: DemoPlan(messages: invocation.settings.count(.messages)),
                         console: invocation.console,
                         wantsJSON: invocation.settings.isOn(.json),
@@ -37,7 +37,7 @@ extension Command {
             throw UsageError("--web-http of the demonstration is an address of this machine, such as 127.0.0.1:9465.")
         }
         return try await Interruption.cancelling(on: loop) {
-            try await Playground(address: address, console: invocation.console, loop: loop).run()
+            try await WebDemo(address: address, console: invocation.console, loop: loop).run()
         }
     }
 }

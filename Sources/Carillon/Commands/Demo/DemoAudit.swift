@@ -3,7 +3,7 @@ import CarillonText
 /// Compares what PostgreSQL recorded with what the gateway received and what was enqueued.
 struct DemoAudit: JSONConvertible {
     /// What PostgreSQL recorded.
-    struct Ledger: Sendable {
+    struct Recorded: Sendable {
         var sent = 0
         var failed = 0
         var expired = 0
@@ -16,7 +16,7 @@ struct DemoAudit: JSONConvertible {
     }
 
     /// What the gateway answered, by token.
-    struct Sightings: Sendable {
+    struct Answered: Sendable {
         private(set) var answers: [String: [Int: Int]] = [:]
 
         mutating func add(_ token: String, status: Int) {
@@ -32,36 +32,37 @@ struct DemoAudit: JSONConvertible {
     }
 
     let plan: DemoPlan
-    let ledger: Ledger
-    let sightings: Sightings
+    let recorded: Recorded
+    let answered: Answered
 
     var checks: [Check] {
         [
             Check(
                 sentence:
-                    "\(ledger.sent.grouped) sent and \(ledger.failed.grouped) failed are the \(plan.messages.grouped) enqueued, and "
+                    "\(recorded.sent.grouped) sent and \(recorded.failed.grouped) failed are the \(plan.messages.grouped) enqueued, and "
                     + "nothing waits",
-                holds: ledger.sent + ledger.failed == plan.messages && ledger.expired == 0 && ledger.stillPending == 0
+                holds: recorded.sent + recorded.failed == plan.messages && recorded.expired == 0
+                    && recorded.stillPending == 0
             ),
             Check(
                 sentence: "the gateway took each good token exactly once (\(plan.expectedSent.grouped) tokens)",
-                holds: ledger.sent == plan.expectedSent && everyTokenWasSeenAsPlanned
+                holds: recorded.sent == plan.expectedSent && everyTokenWasSeenAsPlanned
             ),
             Check(
                 sentence:
                     "each throttled push was sent a second time, and only those (\(plan.count(of: .throttled).grouped))",
-                holds: ledger.retried == plan.count(of: .throttled)
+                holds: recorded.retried == plan.count(of: .throttled)
             ),
             Check(
                 sentence: "each refused push is in failures, under its reason (\(plan.expectedFailed.grouped))",
-                holds: ledger.failuresByReason == expectedFailures
+                holds: recorded.failuresByReason == expectedFailures
             ),
             Check(
                 sentence:
                     "the dead tokens were reaped (\(plan.count(of: .dead).grouped)), and those registered again since "
                     + "were not (\(plan.count(of: .renewed).grouped))",
-                holds: ledger.reaped == plan.count(of: .dead)
-                    && ledger.tokensLeft == plan.messages - plan.count(of: .dead)
+                holds: recorded.reaped == plan.count(of: .dead)
+                    && recorded.tokensLeft == plan.messages - plan.count(of: .dead)
             ),
         ]
     }
@@ -76,8 +77,8 @@ struct DemoAudit: JSONConvertible {
     }
 
     private var everyTokenWasSeenAsPlanned: Bool {
-        sightings.answers.count == plan.messages
-            && sightings.answers.allSatisfy { token, answers in
+        answered.answers.count == plan.messages
+            && answered.answers.allSatisfy { token, answers in
                 switch DemoPlan.kind(of: token) {
                 case .good: answers == [200: 1]
                 case .throttled: answers == [429: 1, 200: 1]
@@ -92,14 +93,15 @@ struct DemoAudit: JSONConvertible {
 extension DemoAudit {
     /// The table of outcomes, and the result of each comparison.
     func text(for stream: TextStream) -> String {
-        let failures = ledger.failuresByReason.sorted { $0.key < $1.key }.map { ("failed, \($0.key)", $0.value) }
-        let outcomes = [("sent", ledger.sent)] + failures + (ledger.expired > 0 ? [("expired", ledger.expired)] : [])
-        let sums = [("total", ledger.sent + ledger.failed + ledger.expired), ("enqueued", plan.messages)]
+        let failures = recorded.failuresByReason.sorted { $0.key < $1.key }.map { ("failed, \($0.key)", $0.value) }
+        let outcomes =
+            [("sent", recorded.sent)] + failures + (recorded.expired > 0 ? [("expired", recorded.expired)] : [])
+        let sums = [("total", recorded.sent + recorded.failed + recorded.expired), ("enqueued", plan.messages)]
         let table = TextTable(outcomes + sums, .left("OUTCOME") { $0.0 }, .right("PUSHES") { $0.1.grouped })
         var text = "\n" + table.text(for: stream) + "\n"
-        text += "retried: \(ledger.retried.grouped) (throttled with 429 at first, sent the second time)\n"
+        text += "retried: \(recorded.retried.grouped) (throttled with 429 at first, sent the second time)\n"
         text +=
-            "reaped: \(ledger.reaped.grouped) dead tokens; kept: \(plan.count(of: .renewed).grouped) that were "
+            "reaped: \(recorded.reaped.grouped) dead tokens; kept: \(plan.count(of: .renewed).grouped) that were "
             + "registered again after Apple reported them dead\n\n"
         for check in checks {
             let mark = check.holds ? stream.styled("ok    ", .green) : stream.styled("WRONG ", .red)
@@ -110,9 +112,9 @@ extension DemoAudit {
 
     var json: JSONValue {
         [
-            "enqueued": plan.messages, "sent": ledger.sent, "failed": ledger.failed, "expired": ledger.expired,
-            "failed_by_reason": JSONValue(ledger.failuresByReason),
-            "retried": ledger.retried, "reaped": ledger.reaped,
+            "enqueued": plan.messages, "sent": recorded.sent, "failed": recorded.failed, "expired": recorded.expired,
+            "failed_by_reason": JSONValue(recorded.failuresByReason),
+            "retried": recorded.retried, "reaped": recorded.reaped,
             "checks": checks.map { ["check": $0.sentence, "holds": $0.holds] as JSONValue },
         ]
     }

@@ -93,21 +93,21 @@ struct DemoDatabase: Sendable {
     )
 
     /// Runs the feedback pass, and reads the results.
-    func ledger() async throws -> DemoAudit.Ledger {
-        var ledger = DemoAudit.Ledger()
-        (ledger.sent, ledger.failed, ledger.expired) = try await connection.query(Self.results) { rows in
+    func recorded() async throws -> DemoAudit.Recorded {
+        var recorded = DemoAudit.Recorded()
+        (recorded.sent, recorded.failed, recorded.expired) = try await connection.query(Self.results) { rows in
             (Int(try rows.int64(0, 0)), Int(try rows.int64(0, 1)), Int(try rows.int64(0, 2)))
         }
-        ledger.failuresByReason = try await connection.query(Self.failures) { rows in
+        recorded.failuresByReason = try await connection.query(Self.failures) { rows in
             var counts: [String: Int] = [:]
             for row in rows.indices { counts[try rows.string(row, 0)] = Int(try rows.int64(row, 1)) }
             return counts
         }
-        ledger.reaped = try await connection.query(Self.reap) { rows in Int(try rows.int64(0, 0)) }
-        (ledger.tokensLeft, ledger.stillPending) = try await connection.query(Self.left) { rows in
+        recorded.reaped = try await connection.query(Self.reap) { rows in Int(try rows.int64(0, 0)) }
+        (recorded.tokensLeft, recorded.stillPending) = try await connection.query(Self.left) { rows in
             (Int(try rows.int64(0, 0)), Int(try rows.int64(0, 1)))
         }
-        return ledger
+        return recorded
     }
 }
 

@@ -7,14 +7,14 @@ extension Command {
         discussion:
             "Starts everything it needs, and removes it after Ctrl-C. It prints a call of enqueue to paste into "
             + "psql. Then it prints each push that the gateway receives, with its answer, payload and unusual "
-            + "headers, and the state of each message. \(DemoAnswers.text); --answer adds your own rules. "
+            + "headers, and the state of each message. \(PrivateServers.answersText); --answer adds your own rules. "
             + "After Ctrl-C, it waits two seconds for pushes in flight, and prints what has not ended.",
         options: [.answer],
         examples: ["carillon try", "carillon try --answer 'aa=429:TooManyRequests*2'"],
         run: { invocation in
             try await LoopScope.with { loop in
                 try await Interruption.cancelling(on: loop) {
-                    try await Tryout(invocation: invocation, loop: loop).run()
+                    try await TryRun(invocation: invocation, loop: loop).run()
                 }
             }
         }

@@ -122,14 +122,14 @@ private struct TokensImport: Sendable {
             console.print(json: [
                 "app": app, "lines": tally.lines, "imported": tally.written, "new": tally.new,
                 "changed": tally.changed, "known": tally.known, "refused": tally.refused, "last_line": tally.line,
-                "complete": tally.failure == nil && !tally.isInterrupted, "seconds": Double(time.inSeconds) ?? 0,
+                "complete": tally.failure == nil && !tally.isInterrupted, "seconds": Double(time.secondsText) ?? 0,
             ])
             return
         }
         let rate = Int(Double(tally.written) / max(0.001, time.seconds))
         let tokens = Counted.text(Int64(tally.written), "token")
         console.print(
-            "Imported \(tokens) into \(app) in \(time.inSeconds) s (\(rate.grouped) a second): "
+            "Imported \(tokens) into \(app) in \(time.secondsText) s (\(rate.grouped) a second): "
                 + "\(tally.new.grouped) new, \(tally.changed.grouped) changed, \(tally.known.grouped) known already."
         )
     }

@@ -25,55 +25,55 @@ import Testing
 @Suite struct DemoAuditTests {
     private let plan = DemoPlan(messages: 200)
 
-    private var ledger: DemoAudit.Ledger {
-        var ledger = DemoAudit.Ledger()
-        ledger.sent = plan.expectedSent
-        ledger.failed = plan.expectedFailed
-        ledger.failuresByReason = [
+    private var recorded: DemoAudit.Recorded {
+        var recorded = DemoAudit.Recorded()
+        recorded.sent = plan.expectedSent
+        recorded.failed = plan.expectedFailed
+        recorded.failuresByReason = [
             "Unregistered": plan.count(of: .dead) + plan.count(of: .renewed), "BadDeviceToken": plan.count(of: .bad),
         ]
-        ledger.retried = plan.count(of: .throttled)
-        ledger.reaped = plan.count(of: .dead)
-        ledger.tokensLeft = plan.messages - plan.count(of: .dead)
-        return ledger
+        recorded.retried = plan.count(of: .throttled)
+        recorded.reaped = plan.count(of: .dead)
+        recorded.tokensLeft = plan.messages - plan.count(of: .dead)
+        return recorded
     }
 
-    private var sightings: DemoAudit.Sightings {
-        var sightings = DemoAudit.Sightings()
+    private var answered: DemoAudit.Answered {
+        var answered = DemoAudit.Answered()
         let statuses: [DemoPlan.Kind: [Int]] = [
             .good: [200], .throttled: [429, 200], .dead: [410], .renewed: [410], .bad: [400],
         ]
         for kind in DemoPlan.Kind.allCases {
             for token in plan.tokens(of: kind) {
-                for status in statuses[kind, default: []] { sightings.add(token, status: status) }
+                for status in statuses[kind, default: []] { answered.add(token, status: status) }
             }
         }
-        return sightings
+        return answered
     }
 
     @Test func `a run that went as planned passes`() {
-        #expect(DemoAudit(plan: plan, ledger: ledger, sightings: sightings).holds)
+        #expect(DemoAudit(plan: plan, recorded: recorded, answered: answered).holds)
     }
 
     @Test func `a push that arrived twice is found`() {
-        var sightings = sightings
-        sightings.add(plan.tokens(of: .good)[0], status: 200)
-        #expect(!DemoAudit(plan: plan, ledger: ledger, sightings: sightings).holds)
+        var answered = answered
+        answered.add(plan.tokens(of: .good)[0], status: 200)
+        #expect(!DemoAudit(plan: plan, recorded: recorded, answered: answered).holds)
     }
 
     @Test func `a push that is counted and never arrived is found`() {
-        var fewer = DemoAudit.Sightings()
+        var fewer = DemoAudit.Answered()
         for token in plan.mixedTokens().dropFirst() { fewer.add(token, status: 200) }
-        #expect(!DemoAudit(plan: plan, ledger: ledger, sightings: fewer).holds)
+        #expect(!DemoAudit(plan: plan, recorded: recorded, answered: fewer).holds)
     }
 
     @Test(arguments: 0..<6)
     func `a count that is off by one is found`(which: Int) {
-        let counts: [WritableKeyPath<DemoAudit.Ledger, Int>] = [
+        let counts: [WritableKeyPath<DemoAudit.Recorded, Int>] = [
             \.sent, \.failed, \.retried, \.reaped, \.tokensLeft, \.stillPending,
         ]
-        var ledger = ledger
-        ledger[keyPath: counts[which]] += 1
-        #expect(!DemoAudit(plan: plan, ledger: ledger, sightings: sightings).holds)
+        var recorded = recorded
+        recorded[keyPath: counts[which]] += 1
+        #expect(!DemoAudit(plan: plan, recorded: recorded, answered: answered).holds)
     }
 }

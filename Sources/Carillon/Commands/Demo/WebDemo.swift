@@ -6,10 +6,10 @@ import CarillonPushQueue
 import CarillonWeb
 
 /// What `carillon demo --web` leaves running: a dashboard with apps, traffic, failures and a broadcast, until it is interrupted.
-struct Playground: Sendable {
+struct WebDemo: Sendable {
     /// Enqueues pushes to made-up tokens. The gateway's answer to each depends on the first digits of its token.
     private static let traffic = Statement(
-        "playground_traffic",
+        "web_demo_traffic",
         """
         SELECT carillon.enqueue($1, ARRAY(
             SELECT CASE WHEN random() < 0.02 THEN 'dead' WHEN random() < 0.02 THEN 'bad0' WHEN random() < 0.03 THEN '5030'
@@ -18,7 +18,7 @@ struct Playground: Sendable {
         """
     )
     private static let scheduled = Statement(
-        "playground_scheduled",
+        "web_demo_scheduled",
         """
         SELECT carillon.enqueue('shop', ARRAY[lpad(to_hex(n), 64, '0')], alert => 'Your basket is still here',
             run_at => now() + n * interval '10 minutes', reference => 'basket ' || n)
@@ -26,7 +26,7 @@ struct Playground: Sendable {
         """
     )
     private static let activities = Statement(
-        "playground_activities",
+        "web_demo_activities",
         """
         WITH registered AS MATERIALIZED (
             SELECT n, carillon.register_token('shop', lpad(to_hex(n), 64, 'b'), kind => 'live_activity') FROM generate_series(1, 5) n)
@@ -35,11 +35,11 @@ struct Playground: Sendable {
         """
     )
     private static let channels = Statement(
-        "playground_channels",
+        "web_demo_channels",
         "SELECT carillon.request_channel('shop', reference => match) FROM unnest(ARRAY['final', 'semifinal 1', 'semifinal 2']) match"
     )
     private static let register = Statement(
-        "playground_register",
+        "web_demo_register",
         """
         INSERT INTO carillon.tokens (app_id, token, last_update)
         SELECT a.id, CASE WHEN n % 40 = 0 THEN 'dead' WHEN n % 90 = 0 THEN 'bad0' ELSE 'a000' END || lpad(to_hex(n), 60, '0'),
@@ -48,13 +48,13 @@ struct Playground: Sendable {
         """
     )
     private static let broadcast = Statement(
-        "playground_broadcast",
+        "web_demo_broadcast",
         "SELECT carillon.broadcast('news', title => 'Evening news', body => 'What happened today', reference => 'evening')"
     )
     /// Made-up counts of the previous day: a shop with busy and quiet hours, four broadcasts of news, and half an hour in which the
     /// gateway was overloaded.
     private static let day = Statement(
-        "playground_day",
+        "web_demo_day",
         """
         WITH minutes AS (
             SELECT date_trunc('minute', now()) - ago * interval '1 minute' AS minute, ago,
@@ -81,17 +81,17 @@ struct Playground: Sendable {
     /// Returns when it is interrupted, which is its normal end.
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
-        configuration.answers = try DemoAnswers.rules.map(AnswerRule.init(parsing:))
+        configuration.answers = try PrivateServers.answers.map(AnswerRule.init(parsing:))
         configuration.channelPort = 0
-        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
-        return try await stage.run { try await play($0, $1) }
+        let servers = PrivateServers(configuration: configuration, console: console, loop: loop)
+        return try await servers.run { try await play($0, $1) }
     }
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {
         try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
             try await prepare(connection, gateway)
-            let fleet = try DemoFleet(
-                workers: 2,
+            let workers = try DemoWorkers(
+                count: 2,
                 database: url,
                 name: "demo",
                 isCounted: false,
@@ -107,7 +107,7 @@ struct Playground: Sendable {
             )
             try await Cleanup.after({
                 await dashboard.stop()
-                await fleet.end()
+                await workers.end()
             }) {
                 let here = try dashboard.start()
                 console.print(

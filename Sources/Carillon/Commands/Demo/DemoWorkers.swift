@@ -5,7 +5,7 @@ import CarillonPushQueue
 import Glibc
 
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
-final class DemoFleet: Sendable {
+final class DemoWorkers: Sendable {
     struct Totals: Sendable {
         var sent = 0
         var failed = 0
@@ -28,7 +28,7 @@ final class DemoFleet: Sendable {
     ///     If false, pushes in flight are abandoned after two seconds, because none of the data is kept.
     ///   - isSilent: problems are not printed, because they are shown elsewhere.
     init(
-        workers: Int,
+        count: Int,
         database: String,
         name: String,
         isCounted: Bool,
@@ -53,7 +53,7 @@ final class DemoFleet: Sendable {
         }
         let log = console.log
         let configuration = limits
-        members = try (1...workers).map { number in
+        members = try (1...count).map { number in
             options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
             let backend = TransportBackend(http2: HTTP2Backend(configuration), binary: BinaryBackend())

@@ -5,7 +5,7 @@ import CarillonPushQueue
 import FoundationEssentials
 
 /// Everything that `carillon try` starts, and removes at its end.
-struct Tryout: Sendable {
+struct TryRun: Sendable {
     static let app = "try"
 
     let invocation: Invocation
@@ -17,7 +17,7 @@ struct Tryout: Sendable {
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
         configuration.channelPort = 0
-        configuration.answers = try (invocation.settings.texts(.answer) + DemoAnswers.rules).map(
+        configuration.answers = try (invocation.settings.texts(.answer) + PrivateServers.answers).map(
             AnswerRule.init(parsing:)
         )
         let output = console
@@ -30,8 +30,8 @@ struct Tryout: Sendable {
             case .received: break
             }
         }
-        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
-        return try await stage.run { try await play($0, $1) }
+        let servers = PrivateServers(configuration: configuration, console: console, loop: loop)
+        return try await servers.run { try await play($0, $1) }
     }
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {
@@ -43,25 +43,25 @@ struct Tryout: Sendable {
                 teamID: "TRYTRYTRY2"
             )
             try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app, credential: key)
-            let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
-            let news = TryoutNews(connection: connection)
-            try await Cleanup.after({ await end(fleet, news) }) {
+            let workers = try DemoWorkers(count: 1, database: url, name: Self.app, isCounted: false, console: console)
+            let messages = EndedMessages(connection: connection)
+            try await Cleanup.after({ await end(workers, messages) }) {
                 invite(url)
-                try await news.tell(every: .milliseconds(200), on: loop) { console.print($0) }
+                try await messages.tell(every: .milliseconds(200), on: loop) { console.print($0) }
             }
         }
     }
 
-    private func end(_ fleet: DemoFleet, _ news: TryoutNews) async {
+    private func end(_ workers: DemoWorkers, _ messages: EndedMessages) async {
         var hold: String?
         do {
-            hold = try await news.holds()
+            hold = try await messages.holds()
         } catch {
             console.note("Why pushes wait cannot be read: \(error)")
         }
-        await fleet.end()
+        await workers.end()
         do {
-            if let left = try await news.left(becauseOf: hold) { console.note(left) }
+            if let left = try await messages.left(becauseOf: hold) { console.note(left) }
         } catch {
             console.note("What has not ended cannot be read: \(error)")
         }
@@ -77,7 +77,7 @@ struct Tryout: Sendable {
               SELECT carillon.enqueue('\(Self.app)', ARRAY['\(token)'], alert => 'Your table is ready', badge => 1);
 
             Make up tokens of 64 hexadecimal digits.
-            \(DemoAnswers.text).
+            \(PrivateServers.answersText).
             Other commands work too:
               carillon status --database '\(url)'
             Ctrl-C stops everything.

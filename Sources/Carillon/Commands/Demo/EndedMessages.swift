@@ -5,7 +5,7 @@ import CarillonSchema
 import CarillonText
 
 /// Prints one line about each message when it has ended. Retries are in the log of the worker.
-struct TryoutNews {
+struct EndedMessages {
     /// Messages that have ended within the last minute, with nothing waiting. A message that was cut into several jobs
     /// is one message.
     private static let ended = Statement(

@@ -3,8 +3,8 @@ import CarillonIO
 import CarillonPostgres
 import CarillonText
 
-/// The demonstration: starts everything, runs it, and removes it.
-struct Demonstration: Sendable {
+/// A run of `carillon demo`: starts everything, sends the pushes of the plan, compares, and removes everything.
+struct DemoRun: Sendable {
     let plan: DemoPlan
     let console: Console
     let wantsJSON: Bool
@@ -16,8 +16,8 @@ struct Demonstration: Sendable {
         configuration.recordsDeliveries = true
         configuration.answers = try plan.answers()
         say("Starting a private PostgreSQL ...")
-        let stage = PrivateStage(configuration: configuration, console: console, loop: loop)
-        let audit = try await stage.with { cluster, gateway in
+        let servers = PrivateServers(configuration: configuration, console: console, loop: loop)
+        let audit = try await servers.with { cluster, gateway in
             say("PostgreSQL runs in \(cluster.folder).")
             say("A simulator of APNs listens at localhost:\(gateway.port).")
             let url = cluster.url()
@@ -27,7 +27,7 @@ struct Demonstration: Sendable {
         }
         let elapsed = MonotonicInstant.now - start
         if wantsJSON { console.print(json: audit.json) } else { console.output.write(audit.text(for: console.output)) }
-        say("It took \(elapsed.inSeconds) s in all, and what was started has been stopped.")
+        say("It took \(elapsed.secondsText) s in all, and what was started has been stopped.")
         return audit.holds ? .done : .failed
     }
 
@@ -40,26 +40,26 @@ struct Demonstration: Sendable {
                 + "\(rows.lists.grouped) of up to \(DemoDatabase.tokensPerList)."
         )
         say("Two workers are sending ...")
-        let fleet = try DemoFleet(workers: 2, database: url, name: "demo", isCounted: true, console: console)
+        let workers = try DemoWorkers(count: 2, database: url, name: "demo", isCounted: true, console: console)
         let begin = MonotonicInstant.now
         let progress = ProgressLine(console.errors)
-        let ended = try await Cleanup.after({ await fleet.end() }) {
+        let ended = try await Cleanup.after({ await workers.end() }) {
             defer { progress.clear() }
-            return try await fleet.waitUntilEnded(plan.messages, on: loop) { counters in
+            return try await workers.waitUntilEnded(plan.messages, on: loop) { counters in
                 progress.show(line(counters, since: begin))
             }
         }
         let elapsed = MonotonicInstant.now - begin
         let perSecond = Double(plan.messages) / max(elapsed.seconds, 0.001)
-        say("They are through after \(elapsed.inSeconds) s: \(Int(perSecond).grouped) pushes a second.")
-        var ledger = try await database.ledger()
-        ledger.retried = ended.retried
-        var sightings = DemoAudit.Sightings()
-        for delivery in await gateway.deliveries() { sightings.add(delivery.token, status: delivery.status ?? 0) }
-        return DemoAudit(plan: plan, ledger: ledger, sightings: sightings)
+        say("They are through after \(elapsed.secondsText) s: \(Int(perSecond).grouped) pushes a second.")
+        var recorded = try await database.recorded()
+        recorded.retried = ended.retried
+        var answered = DemoAudit.Answered()
+        for delivery in await gateway.deliveries() { answered.add(delivery.token, status: delivery.status ?? 0) }
+        return DemoAudit(plan: plan, recorded: recorded, answered: answered)
     }
 
-    private func line(_ counters: DemoFleet.Totals, since begin: MonotonicInstant) -> String {
+    private func line(_ counters: DemoWorkers.Totals, since begin: MonotonicInstant) -> String {
         let ended = counters.sent + counters.failed
         let elapsed = (MonotonicInstant.now - begin).seconds
         let share = ended * 100 / max(plan.messages, 1)

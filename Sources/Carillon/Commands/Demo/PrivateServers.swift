@@ -3,7 +3,12 @@ import CarillonIO
 import CarillonPostgres
 
 /// A private PostgreSQL and a simulator of APNs, which exist as long as `play` runs. Both are removed at the end.
-struct PrivateStage: Sendable {
+struct PrivateServers: Sendable {
+    /// What the simulator answers in `carillon try` and `carillon demo --web`: the first digits of a token decide.
+    static let answers = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
+    static let answersText =
+        "Tokens that begin with dead are answered 410, those with bad 400, and those with 503 twice 503"
+
     let configuration: SimulatorConfiguration
     let console: Console
     let loop: EventLoop

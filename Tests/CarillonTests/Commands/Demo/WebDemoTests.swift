@@ -5,7 +5,7 @@ import Testing
 
 @testable import Carillon
 
-@Suite struct PlaygroundTests {
+@Suite struct WebDemoTests {
     @Test func `it leaves a dashboard with a day of three apps, and ends without an error`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
