@@ -2,7 +2,16 @@ import FoundationEssentials
 
 /// A file of runs, such as `docs/benchmarks.json`, with the last recorded run of each benchmark.
 struct BenchmarkRecord {
-    private(set) var runs: [BenchmarkRun]
+    /// The figures of one benchmark, with everything needed to repeat it.
+    struct Run: Codable {
+        let benchmark: String
+        let command: String
+        let machine: String
+        let commit: String
+        let figures: [Figure]
+    }
+
+    private(set) var runs: [Run]
 
     /// Reads the file; the record is empty if it does not exist.
     init(_ path: String) throws {
@@ -10,10 +19,10 @@ struct BenchmarkRecord {
             runs = []
             return
         }
-        runs = try JSONDecoder().decode([BenchmarkRun].self, from: try Data(contentsOf: URL(filePath: path)))
+        runs = try JSONDecoder().decode([Run].self, from: try Data(contentsOf: URL(filePath: path)))
     }
 
-    mutating func add(_ run: BenchmarkRun) {
+    mutating func add(_ run: Run) {
         if let place = runs.firstIndex(where: { $0.benchmark == run.benchmark }) {
             runs[place] = run
         } else {

@@ -31,7 +31,7 @@ struct Main {
                 // Write after each benchmark, so that an unwritable file is noticed early.
                 var record = try BenchmarkRecord(file)
                 record.add(
-                    BenchmarkRun(
+                    BenchmarkRecord.Run(
                         benchmark: selection.benchmark.name,
                         command: selection.title,
                         machine: Machine.description,

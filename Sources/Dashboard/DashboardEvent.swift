@@ -16,6 +16,6 @@ package enum DashboardEvent: Sendable {
     case changeFailed(Request, Explanation)
     /// A program's message was not enqueued.
     case postFailed(Request, Explanation)
-    case server(WebEvent)
+    case server(WebServer.Event)
     case database(ServiceDatabase.Event)
 }

@@ -18,7 +18,7 @@ final class ExchangeTable: Sendable {
     private let routes: RouteTable
     private let admission: WebServer.Admission?
     private let refusing: Refusal.Writing
-    private let observer: (@Sendable (WebEvent) -> Void)?
+    private let observer: (@Sendable (WebServer.Event) -> Void)?
     private let work = Mutex(Work())
     private let connections: Mutex<ConnectionTable>
 
@@ -27,7 +27,7 @@ final class ExchangeTable: Sendable {
         _ limits: Limits,
         _ admission: WebServer.Admission?,
         _ refusing: @escaping Refusal.Writing,
-        _ observer: (@Sendable (WebEvent) -> Void)?
+        _ observer: (@Sendable (WebServer.Event) -> Void)?
     ) {
         self.routes = routes
         self.limits = limits

@@ -5,6 +5,15 @@ import Synchronization
 /// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd runs the
 /// protocol on a thread of its own; handlers are ordinary tasks.
 package final class WebServer: Sendable {
+    /// What a server does to protect itself, for logs. Reported on libmicrohttpd's thread.
+    package enum Event: Sendable {
+        /// The connection that had been idle longest was closed, because the limit was nearly reached.
+        case idleConnectionClosed
+        /// No further client is accepted until one of the requests under way has been answered.
+        case allConnectionsBusy
+        case bodyRefused
+    }
+
     package typealias Admission = @Sendable (Request) -> Response?
 
     private let host: String
@@ -32,7 +41,7 @@ package final class WebServer: Sendable {
         limits: Limits = Limits(),
         admission: Admission? = nil,
         refusing: @escaping Refusal.Writing = { refusal, _ in refusal.response },
-        observer: (@Sendable (WebEvent) -> Void)? = nil,
+        observer: (@Sendable (Event) -> Void)? = nil,
         routes: [Route]
     ) {
         self.host = host

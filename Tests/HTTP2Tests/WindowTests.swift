@@ -36,7 +36,7 @@ import Testing
         try client.push(0, payload: "short")
         try client.push(1, payload: "longer than that")
         _ = try client.drain()
-        client.session.turnEnded()
+        client.session.flushEnded()
         #expect(client.written == [])
         try client.feed(Frames.windowUpdate(3, 100))
         try client.push(2, payload: "short too")
@@ -96,7 +96,7 @@ import Testing
             case 1: try client.feed(Frames.reset(other * 2 + 1, 8))
             case 2: try client.feed(Frames.headers(other * 2 + 1, [(":status", "200")], end: true))
             case 3: try client.feed(Frames.windowUpdate(other * 2 + 1, 1_000))
-            default: client.session.turnEnded()
+            default: client.session.flushEnded()
             }
         }
         for submission in client.submissions.values { client.session.reset(submission) }

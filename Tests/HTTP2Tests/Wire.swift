@@ -6,13 +6,13 @@ import Testing
 /// A client session, with what a test wants to know of it gathered: how every tag ended.
 final class TestClient {
     let session: ClientSession
-    var fields: FieldsID
-    var submissions: [UInt32: Submission] = [:]
+    var fields: ClientSession.FieldsID
+    var submissions: [UInt32: ClientSession.Submission] = [:]
     var answers: [UInt32: HTTP2Response] = [:]
     var bodies: [UInt32: String] = [:]
     var ids: [UInt32: String] = [:]
     var endings: [UInt32: Ending] = [:]
-    var goAways: [GoAway] = []
+    var goAways: [ClientEvent.GoAway] = []
     var pongs: [UInt64] = []
     var settingsChanges = 0
     var acknowledgements = 0
@@ -38,7 +38,7 @@ final class TestClient {
     }
 
     /// Submits a push whose token and payload tell its tag.
-    func push(_ tag: UInt32, body: BodyID? = nil, payload: String? = nil) throws {
+    func push(_ tag: UInt32, body: ClientSession.BodyID? = nil, payload: String? = nil) throws {
         let token = Array("token\(tag)".utf8)
         let id = Array("id-\(tag)".utf8)
         let content = Array((payload ?? "payload \(tag)").utf8)

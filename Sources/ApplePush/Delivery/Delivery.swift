@@ -7,7 +7,7 @@ import CarillonIO
 /// caller is cancelled.
 struct Delivery {
     enum State {
-        /// Some of its pushes are waiting: it takes turns with other deliveries.
+        /// Some of its pushes are waiting, like those of other deliveries.
         case waiting
         /// All pushes that have not ended are in flight.
         case inFlight
@@ -57,7 +57,7 @@ struct Delivery {
     var state: State { waiting > 0 ? .waiting : unended > 0 ? .inFlight : .ended }
 
     /// When its pushes stop waiting. The time counts anew with every answer, because while the gateway answers, they only wait for
-    /// their turn.
+    /// others.
     func deadline(lastAnswer: MonotonicInstant, waiting limit: Duration) -> MonotonicInstant {
         max(arrived, lastAnswer) + limit
     }

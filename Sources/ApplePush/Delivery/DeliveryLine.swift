@@ -1,12 +1,12 @@
-/// Whose turn it is among the deliveries of a pool that have pushes to send.
+/// The order in which the deliveries of a pool send their pushes: each sends a quantum of them at a time.
 ///
-/// A delivery starts on the first level, with a short turn, and moves on to levels with longer turns while it has pushes left. The
+/// A delivery starts on the first level, with a short quantum, and moves on to levels with longer ones while it has pushes left. The
 /// levels get equal shares of the pushes, so a short delivery does not wait for long ones, and many short ones do not stop a long
 /// one. Deliveries on one level are served one after another, so that deliveries of equal size do not all end late.
 ///
 /// Deliveries have numbers, and their places are linked lists in one array: joining, leaving and taking are O(1).
 struct DeliveryLine {
-    /// Pushes in a turn, by level. The last level is served round-robin.
+    /// Pushes in a quantum, by level. The last level is served round-robin.
     static let quanta: InlineArray<3, Int32> = [32, 256, 2_048]
     /// Pushes sent from one level before the next one is served.
     static let share = 32
@@ -16,7 +16,7 @@ struct DeliveryLine {
         var next: Int32 = DeliveryLine.none
         /// `none` if it is not in line.
         var level: Int32 = DeliveryLine.none
-        /// Pushes taken in its current turn.
+        /// Pushes taken of its current quantum.
         var taken: Int32 = 0
     }
 
@@ -33,7 +33,7 @@ struct DeliveryLine {
     private var served = 0
     private var credit = DeliveryLine.share
 
-    /// The delivery whose turn it is.
+    /// The delivery that is served.
     var first: Int32? {
         let number = levels[served].first
         return number == Self.none ? nil : number
@@ -80,13 +80,13 @@ struct DeliveryLine {
         skipEmptyLevels()
     }
 
-    /// How many pushes of the first delivery may be taken in this turn.
-    var turn: Int {
+    /// How many pushes of the first delivery may be taken of its quantum.
+    var quantum: Int {
         guard let number = first else { return 0 }
         return min(Int(Self.quanta[served] - places[Int(number)].taken), credit)
     }
 
-    /// This many pushes of the first delivery were taken, no more than `turn`.
+    /// This many pushes of the first delivery were taken, no more than `quantum`.
     mutating func took(_ count: Int = 1) {
         guard let number = first else { return }
         places[Int(number)].taken += Int32(count)

@@ -1,7 +1,17 @@
 import CarillonIO
 
-/// The deliveries of a pool, which take turns. Confined to the pool's loop, like its connections.
+/// The deliveries of a pool, served a quantum of pushes at a time. Confined to the pool's loop, like its connections.
 final class DeliveryQueue {
+    /// Pushes of one delivery and one message that a connection takes at once.
+    struct Run {
+        let number: Int32
+        let serial: Int
+        let batch: PushBatch
+        let positions: Range<Int>
+
+        func push(at position: Int) -> QueuedPush { QueuedPush(delivery: number, position: Int32(position)) }
+    }
+
     private struct Entry {
         var delivery: Delivery
         /// Nil once it has been called.
@@ -72,17 +82,17 @@ final class DeliveryQueue {
     /// The body size of the push that is next in line; nil if no push is waiting.
     var nextSize: Int? { line.first.flatMap { entries[Int($0)].delivery.nextSize } }
 
-    /// Takes up to `count` pushes that are next in line, as far as there is room for them and the turn allows.
-    func next(_ count: Int, in room: BodyRoom) -> DeliveryRun? {
+    /// Takes up to `count` pushes that are next in line, as far as there is room for them and the quantum allows.
+    func next(_ count: Int, in room: BodyRoom) -> Run? {
         guard let number = line.first else { return nil }
         return update(number) { delivery in
-            guard let positions = delivery.take(min(count, line.turn), in: room) else { return nil }
+            guard let positions = delivery.take(min(count, line.quantum), in: room) else { return nil }
             line.took(positions.count)
-            return DeliveryRun(number: number, serial: delivery.serial, batch: delivery.batch, positions: positions)
+            return Run(number: number, serial: delivery.serial, batch: delivery.batch, positions: positions)
         }
     }
 
-    /// The gateway has answered a push, so waiting pushes only wait for their turn.
+    /// The gateway has answered a push, so waiting pushes only wait for others.
     func answered(at now: MonotonicInstant) { lastAnswer = now }
 
     func end(_ push: QueuedPush, _ outcome: Outcome) {

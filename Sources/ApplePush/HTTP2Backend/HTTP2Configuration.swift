@@ -18,7 +18,7 @@ public struct HTTP2Configuration: Sendable {
     /// How long an answer may take after the last byte of the push was written. Default: 10 seconds.
     public var requestTimeout: Duration = .seconds(10)
     /// How long a push may take in all, including the wait for a connection, while the gateway answers nothing. While the gateway
-    /// answers other pushes, the time limit starts anew and the push waits for its turn. Default: 30 seconds.
+    /// answers other pushes, the time limit starts anew and the push goes on waiting. Default: 30 seconds.
     public var totalTimeout: Duration = .seconds(30)
     /// How long the server may be silent before it gets a ping. Default: 15 seconds.
     public var pingAfter: Duration = .seconds(15)

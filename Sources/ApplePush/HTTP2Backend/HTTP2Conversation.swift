@@ -21,7 +21,7 @@ final class HTTP2Conversation: Conversation {
     private var budget: FrameBudget
     var inFlight = InFlightTable()
     /// The session's handles for the pushes in flight, by tag.
-    private var submissions: [Submission] = []
+    private var submissions: [ClientSession.Submission] = []
     private var lastStream: Int32 = 0
     private var outgoing: Outgoing
     var answers = AnswerTally()
@@ -143,7 +143,7 @@ final class HTTP2Conversation: Conversation {
     }
 
     /// Returns false if the connection takes no more. The rest of the run is then sent elsewhere.
-    private func submit(_ run: DeliveryRun, at now: MonotonicInstant) -> Bool {
+    private func submit(_ run: DeliveryQueue.Run, at now: MonotonicInstant) -> Bool {
         for position in run.positions where !submit(position, of: run, at: now) {
             for left in position + 1..<run.positions.upperBound { deliveries.takeBack(run.push(at: left)) }
             return false
@@ -152,7 +152,7 @@ final class HTTP2Conversation: Conversation {
     }
 
     /// Returns false if the connection takes no more.
-    private func submit(_ position: Int, of run: DeliveryRun, at now: MonotonicInstant) -> Bool {
+    private func submit(_ position: Int, of run: DeliveryQueue.Run, at now: MonotonicInstant) -> Bool {
         let push = run.push(at: position)
         let tag = inFlight.insert(push, at: now)
         do {
@@ -196,7 +196,7 @@ final class HTTP2Conversation: Conversation {
 
     func wrote(isStalled: Bool, at now: MonotonicInstant) {
         life.wrote(isStalled: isStalled, at: now)
-        session.turnEnded()
+        session.flushEnded()
         readEvents(at: now)
         self.isStalled = isStalled
         checkSession(at: now)

@@ -10,8 +10,8 @@ struct Outgoing {
     private var heading: Int32 = -1
     private var fieldsNumber: Int32 = -1
     private var fields: PushFields?
-    private var fieldsID: FieldsID?
-    private var bodyID: BodyID?
+    private var fieldsID: ClientSession.FieldsID?
+    private var bodyID: ClientSession.BodyID?
     private var id: [UInt8] = []
     /// Whether the heading is for channels, whose requests name the channel in a field instead of the path.
     private var isForChannels = false
@@ -29,12 +29,12 @@ struct Outgoing {
 
     mutating func submit(
         _ position: Int,
-        of run: DeliveryRun,
+        of run: DeliveryQueue.Run,
         tag: UInt32,
         to session: ClientSession
-    ) throws(HTTP2Error) -> Submission {
+    ) throws(HTTP2Error) -> ClientSession.Submission {
         let push = run.batch.pushes[position]
-        if push.heading != heading || run.serial != delivery { try turn(to: push, of: run, in: session) }
+        if push.heading != heading || run.serial != delivery { try change(to: push, of: run, in: session) }
         guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
         id.removeAll(keepingCapacity: true)
         push.id.write(into: &id)
@@ -50,9 +50,9 @@ struct Outgoing {
     }
 
     /// Switches to another message. Its header fields are often the same as the previous one's.
-    private mutating func turn(
+    private mutating func change(
         to push: PushBatch.Push,
-        of run: DeliveryRun,
+        of run: DeliveryQueue.Run,
         in session: ClientSession
     ) throws(HTTP2Error) {
         let number = push.heading

@@ -75,7 +75,7 @@ final class BinaryConversation: Conversation {
         return count < free
     }
 
-    private func submit(_ position: Int, of run: DeliveryRun) {
+    private func submit(_ position: Int, of run: DeliveryQueue.Run) {
         let push = run.push(at: position)
         let format = configuration.format
         guard run.batch.pushType(of: position) != .channel else {

@@ -43,3 +43,16 @@ public struct FeedbackList: AsyncSequence, Sendable {
         }
     }
 }
+
+/// A source that returns a given list all at once.
+private actor GivenFeedback: FeedbackSource {
+    private var entries: [Feedback]?
+    let failure: PushError?
+
+    init(_ entries: [Feedback], failure: PushError?) {
+        self.entries = entries.isEmpty ? nil : entries
+        self.failure = failure
+    }
+
+    func nextPiece() -> [Feedback]? { entries.take() }
+}

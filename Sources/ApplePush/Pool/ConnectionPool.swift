@@ -309,11 +309,11 @@ actor ConnectionPool {
 
     // MARK: Sending
 
-    /// Runs the pump once at the end of this turn of the loop, so that the pushes of many deliveries are written together.
+    /// Runs the pump once at the end of this iteration of the loop, so that the pushes of many deliveries are written together.
     private func pumpSoon() {
         if isPumpDue || isPumping { return }
         isPumpDue = true
-        loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
+        loop.atEndOfIteration { self.assumeIsolated { $0.pump() } }
     }
 
     /// Gives waiting pushes to connections with room, writes, and opens another connection if needed.

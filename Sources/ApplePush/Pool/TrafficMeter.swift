@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// The traffic of all pools of a backend. A connection adds to it once for each turn of its loop, never once for each push.
+/// The traffic of all pools of a backend. A connection adds to it once for each iteration of its loop, never once for each push.
 final class TrafficMeter: Sendable {
     private let traffic = Guarded(Traffic())
 

@@ -24,7 +24,7 @@ final class ClientWarnings: Sendable {
     }
 
     /// Logs what a server has done to protect itself from its clients.
-    func tell(_ event: WebEvent) {
+    func tell(_ event: WebServer.Event) {
         switch event {
         case .idleConnectionClosed:
             warn("Too many connections are open.", "reason", "idle ones are closed for new ones")

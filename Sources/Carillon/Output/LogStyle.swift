@@ -27,7 +27,7 @@ struct LogStyle: Sendable {
         }
     }
 
-    private func colour(_ level: LogLevel) -> TextStyle? {
+    private func colour(_ level: LogLevel) -> TextStream.Style? {
         switch level {
         case .error: .red
         case .warning: .yellow

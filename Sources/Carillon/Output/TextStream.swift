@@ -3,10 +3,34 @@ import Glibc
 
 /// Standard output or standard error.
 struct TextStream: Sendable {
+    /// The first error of a stream.
+    final class Fault: Sendable {
+        private let code = Guarded<CInt?>(nil)
+
+        func note(_ code: CInt) { self.code.withLock { $0 = $0 ?? code } }
+
+        /// The reader has closed the pipe, as `| head` does. This ends the program, but is not a failure.
+        var isReaderGone: Bool { code.withLock { $0 } == EPIPE }
+
+        /// A sentence, if output was lost.
+        var sentence: String? {
+            guard let code = code.withLock({ $0 }), code != EPIPE else { return nil }
+            return "Not all of the output could be written: \(FileError.reason(code))"
+        }
+    }
+
+    enum Style: Int {
+        case bold = 1
+        case dim = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
     let descriptor: CInt
     let isTerminal: Bool
     let hasColour: Bool
-    let fault = StreamFault()
+    let fault = Fault()
 
     init(descriptor: CInt, environment: [String: String]) {
         self.descriptor = descriptor
@@ -41,7 +65,7 @@ struct TextStream: Sendable {
     /// The error message of a command that failed.
     func complain(_ text: String) { write(styled("carillon: ", .red) + text + "\n") }
 
-    func styled(_ text: String, _ style: TextStyle) -> String {
+    func styled(_ text: String, _ style: Style) -> String {
         hasColour && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 }

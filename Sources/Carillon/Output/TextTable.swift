@@ -2,11 +2,26 @@ import CarillonText
 
 /// A table with aligned columns, for people.
 struct TextTable {
+    /// A column of a table: its title, its alignment, and the text of each row in it.
+    struct Column<Row> {
+        let title: String
+        let isRight: Bool
+        let text: (Row) -> String
+
+        static func left(_ title: String, _ text: @escaping (Row) -> String) -> Self {
+            Self(title: title, isRight: false, text: text)
+        }
+
+        static func right(_ title: String, _ text: @escaping (Row) -> String) -> Self {
+            Self(title: title, isRight: true, text: text)
+        }
+    }
+
     private let titles: [String]
     private let areRight: [Bool]
     private let rows: [[String]]
 
-    init<Row>(_ rows: [Row], _ columns: TextColumn<Row>...) {
+    init<Row>(_ rows: [Row], _ columns: Column<Row>...) {
         titles = columns.map(\.title)
         areRight = columns.map(\.isRight)
         self.rows = rows.map { row in columns.map { $0.text(row).visible } }

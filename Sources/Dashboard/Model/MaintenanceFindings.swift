@@ -13,7 +13,7 @@ struct MaintenanceFindings: Sendable {
     )
 
     let failing: [MaintenanceRecord]
-    let spills: [DefaultPartition]
+    let spills: [MaintenanceStatus.DefaultPartition]
     /// In seconds.
     let oldestTransaction: Int64?
 

@@ -7,7 +7,7 @@ struct FoundMessage: Record {
     let app: String?
     let id: Int64
     /// Nil if it was not read.
-    let state: MessageState?
+    let state: MessageStatus.State?
     let reference: String?
     /// Nil if it was not read or could not be recorded.
     let createdAt: Moment?

@@ -1,5 +1,11 @@
 /// What happened in a client session. Every submitted tag ends in exactly one ``answered`` or ``ended``.
 package enum ClientEvent: Sendable {
+    package struct GoAway: Hashable, Sendable {
+        /// Streams above this one were not processed, and have been reported as ended.
+        package let lastStream: Int32
+        package let errorCode: ErrorCode
+    }
+
     /// The peer's settings arrived or changed: see ``ClientSession/freeStreams``.
     case settingsChanged
     case settingsAcknowledged

@@ -16,6 +16,23 @@ import CarillonIO
 /// Every submitted tag gets exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``, provided that the
 /// session is ended. Check ``isFinished`` after each feed and drain.
 package final class ClientSession {
+    /// Identifies a header block that requests of a session share.
+    package struct FieldsID: Hashable, Sendable {
+        let key: SharedMemory.Key
+    }
+
+    /// Identifies a body that requests of a session share.
+    package struct BodyID: Hashable, Sendable {
+        let key: SharedMemory.Key
+    }
+
+    /// Identifies a submitted request until its event has been read.
+    package struct Submission: Hashable, Sendable {
+        /// The number of its stream.
+        package let stream: Int32
+        let slot: UInt32
+    }
+
     private let owned: OwnedEngine<ClientStreams>
     private var engine: OpaquePointer { owned.session }
     var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
@@ -207,7 +224,7 @@ package final class ClientSession {
 
     /// Each request that was submitted before this call and is drained to its end after it gets a ``ClientEvent/written(tag:)``
     /// event.
-    package func turnEnded() { streams.pointee.turnEnded() }
+    package func flushEnded() { streams.pointee.flushEnded() }
 
     /// How many more requests may be submitted now.
     package var freeStreams: Int {

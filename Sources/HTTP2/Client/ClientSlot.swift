@@ -43,8 +43,8 @@ struct ClientSlot {
     var received: UInt32 = 0
     /// The position of the request's end among all drained bytes, once it has been drained.
     var end: UInt64 = 0
-    /// The turn in which it was submitted.
-    var turn: UInt32 = 0
+    /// The number of the flush in which it was submitted.
+    var flush: UInt32 = 0
     var kept = HTTP2Response.KeptFields(repeating: .empty)
     /// The next free slot, if this one is free.
     var nextFree: UInt32 = ClientSlot.none

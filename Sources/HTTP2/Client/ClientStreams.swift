@@ -42,8 +42,8 @@ struct ClientStreams: EngineState, ~Copyable {
     /// Bytes of bodies not yet drained, and drained so far.
     private(set) var bodyBytesWaiting = 0
     private(set) var bodyBytesDrained: UInt64 = 0
-    /// The current turn. A request that is drained to its end in the turn of its submission needs no event.
-    private var turn: UInt32 = 0
+    /// The number of the current flush. A request that is drained to its end in the flush of its submission needs no event.
+    private var flush: UInt32 = 0
     /// The slot of the header block that is being received, or `none`.
     var receiving = ClientSlot.none
     var shared = SharedMemory()
@@ -81,7 +81,7 @@ struct ClientStreams: EngineState, ~Copyable {
         slots[Int(index)].tag = tag
         slots[Int(index)].fields = fields
         slots[Int(index)].body = body
-        slots[Int(index)].turn = turn
+        slots[Int(index)].flush = flush
         shared.addReader(fields)
         if body != ClientSlot.none {
             shared.addReader(body)
@@ -122,13 +122,13 @@ struct ClientStreams: EngineState, ~Copyable {
         slots[Int(index)].flags.insert(.requestEnded)
         slots[Int(index)].end = drained &+ UInt64(Self.frameHeader + frameLength)
         unwrittenCount -= 1
-        if slot.turn != turn, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
+        if slot.flush != flush, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
     }
 
     private static let frameHeader = 9
 
     /// Requests submitted before this and not yet drained have had to wait.
-    mutating func turnEnded() { turn &+= 1 }
+    mutating func flushEnded() { flush &+= 1 }
 
     // MARK: The end of a stream
 
@@ -252,7 +252,7 @@ struct ClientStreams: EngineState, ~Copyable {
             return .ended(tag: slot.tag, ending)
         case .settingsChanged: return .settingsChanged
         case .settingsAcknowledged: return .settingsAcknowledged
-        case .goAway(let last, let code): return .goAway(GoAway(lastStream: last, errorCode: code))
+        case .goAway(let last, let code): return .goAway(ClientEvent.GoAway(lastStream: last, errorCode: code))
         case .pong(let value): return .pong(value)
         }
     }

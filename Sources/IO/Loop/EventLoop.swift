@@ -3,12 +3,12 @@ import Synchronization
 /// A thread that waits for descriptors and timers. Actors can use it as their executor, so that their methods and the handlers of
 /// their descriptors run on one thread, with no hop between them.
 ///
-/// Each turn runs the items in the inbox, the timers that are due and the actions deferred to the end of the turn, then sleeps
+/// Each iteration runs the items in the inbox, the timers that are due and the actions deferred to its end, then sleeps
 /// until a descriptor is ready, a timer is due or another thread wakes it. The creator of a loop must stop and join it.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     package let name: String
     private let inbox = Guarded(Inbox())
-    private let waker: PollerWaker
+    private let waker: Poller.Waker
     private let thread = Guarded<Thread?>(nil)
     /// The loop's thread, 0 before it runs. A thread only compares this value with its own ID, so no memory ordering is needed.
     private let threadID = Atomic<UInt>(0)
@@ -49,7 +49,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Runs the action on the loop in its next turn. Returns false if the loop has ended; then the action does not run.
+    /// Runs the action on the loop in its next iteration. Returns false if the loop has ended; then the action does not run.
     @discardableResult
     package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
         guard let need = inbox.withLock({ $0.append(action) }) else { return false }
@@ -70,7 +70,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: On the loop only
 
-    /// Calls the handler in every turn in which the descriptor is ready. Cancel the watch before closing the descriptor.
+    /// Calls the handler in every iteration in which the descriptor is ready. Cancel the watch before closing the descriptor.
     package func watch(
         _ descriptor: CInt,
         for interest: Interest,
@@ -105,11 +105,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         reactor.cancel(timer)
     }
 
-    /// Defers the action until the jobs and timers of this turn have run, just before the loop sleeps. Used to write gathered
+    /// Defers the action until the jobs and timers of this iteration have run, just before the loop sleeps. Used to write gathered
     /// output.
-    package func atEndOfTurn(_ action: @escaping () -> Void) {
+    package func atEndOfIteration(_ action: @escaping () -> Void) {
         checkIsolated()
-        reactor.atEndOfTurn(action)
+        reactor.atEndOfIteration(action)
     }
 
     // MARK: The thread
@@ -122,7 +122,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         while true {
             runInbox(with: &items)
             reactor.runDueTimers()
-            reactor.endTurn()
+            reactor.endIteration()
             let (maySleep, isStopping) = inbox.withLock { ($0.fallAsleep(), $0.isStopping) }
             if isStopping { break }
             reactor.poll(maySleep: maySleep)
@@ -136,7 +136,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         var items: [Inbox.Item] = []
         repeat {
             runInbox(with: &items)
-            reactor.endTurn()
+            reactor.endIteration()
             reactor.abandonAll()
         } while !self.inbox.withLock { inbox in
             guard inbox.end() else { return false }

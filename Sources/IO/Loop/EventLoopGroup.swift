@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Event loops that are handed out in turn.
+/// Event loops that are handed out one after another.
 package final class EventLoopGroup: Sendable {
     package let loops: [EventLoop]
-    private let turn = Atomic<UInt>(0)
+    private let handedOut = Atomic<UInt>(0)
 
     package init(count: Int, name: String = "loop") throws(IOError) {
         precondition(count > 0, "a group has at least one loop")
@@ -18,7 +18,7 @@ package final class EventLoopGroup: Sendable {
     }
 
     package func next() -> EventLoop {
-        loops[Int(turn.wrappingAdd(1, ordering: .relaxed).oldValue % UInt(loops.count))]
+        loops[Int(handedOut.wrappingAdd(1, ordering: .relaxed).oldValue % UInt(loops.count))]
     }
 
     /// Stops all loops and waits for their threads. Must not be called on one of them.

@@ -41,7 +41,7 @@ struct Inbox: ~Copyable {
         return wake()
     }
 
-    /// Swaps the items with an empty array whose capacity is left over from an earlier turn.
+    /// Swaps the items with an empty array whose capacity is left over from an earlier iteration.
     mutating func take(into spare: inout [Item]) {
         isAwake = true
         swap(&items, &spare)

@@ -3,6 +3,20 @@ import Glibc
 
 /// Epoll, level-triggered: a handler that reads only some of the bytes is called again. An `eventfd` wakes a waiting poller.
 struct Poller: ~Copyable {
+    /// Ends the wait of a poller, from any thread, as long as the poller exists.
+    struct Waker: Sendable {
+        let descriptor: CInt
+
+        /// Any number of calls before the next wait end only that wait.
+        func wake() { eventfd_write(descriptor, 1) }
+    }
+
+    /// A watched descriptor that is ready, named by the slot under which it was added.
+    struct Event {
+        let slot: Slot
+        let ready: Interest
+    }
+
     /// The slot of the `eventfd`; no `SlotTable` ever returns it.
     private static let wakeUp = Slot(index: .max, generation: .max)
 
@@ -23,7 +37,7 @@ struct Poller: ~Copyable {
         ready = Array(repeating: epoll_event(), count: 256)
     }
 
-    var waker: PollerWaker { PollerWaker(descriptor: counter.number) }
+    var waker: Waker { Waker(descriptor: counter.number) }
 
     func add(_ descriptor: CInt, for interest: Interest, as slot: Slot) throws(IOError) {
         try Self.control(epoll.number, EPOLL_CTL_ADD, descriptor, interest, slot)
@@ -61,7 +75,7 @@ struct Poller: ~Copyable {
     }
 
     /// The event at the index; nil for a wake-up, which this clears.
-    func event(at index: Int) -> PollerEvent? {
+    func event(at index: Int) -> Event? {
         let event = ready[index]
         let slot = Slot(bits: event.data.u64)
         if slot == Self.wakeUp {
@@ -69,7 +83,7 @@ struct Poller: ~Copyable {
             eventfd_read(counter.number, &value)
             return nil
         }
-        return PollerEvent(slot: slot, ready: Interest(events: event.events))
+        return Event(slot: slot, ready: Interest(events: event.events))
     }
 
     private static func control(
@@ -106,4 +120,15 @@ extension Interest {
     fileprivate var events: UInt32 {
         (contains(.read) ? EPOLLIN.rawValue : 0) | (contains(.write) ? EPOLLOUT.rawValue : 0)
     }
+}
+
+/// A descriptor that is closed with its value.
+private struct OwnedDescriptor: ~Copyable {
+    let number: CInt
+
+    init(_ doing: @autoclosure () -> String, _ call: () -> CInt) throws(IOError) {
+        number = try SystemCall.check(doing(), call)
+    }
+
+    deinit { close(number) }
 }

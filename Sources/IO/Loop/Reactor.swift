@@ -1,4 +1,4 @@
-/// The part of a loop that only its own thread uses: descriptors, timers, and actions deferred to the end of a turn.
+/// The part of a loop that only its own thread uses: descriptors, timers, and actions deferred to the end of an iteration.
 /// Deliberately not `Sendable`.
 final class Reactor {
     private struct Watch {
@@ -15,11 +15,11 @@ final class Reactor {
     private var poller: Poller
     private var watches = SlotTable<Watch>()
     private var timers = TimerHeap<Timer>()
-    private var turnEndings: [() -> Void] = []
+    private var deferred: [() -> Void] = []
 
     init() throws(IOError) { poller = try Poller() }
 
-    var waker: PollerWaker { poller.waker }
+    var waker: Poller.Waker { poller.waker }
 
     // MARK: Descriptors
 
@@ -64,11 +64,11 @@ final class Reactor {
 
     func cancel(_ token: TimerToken) { timers.remove(token) }
 
-    // MARK: Turns
+    // MARK: Iterations
 
-    func atEndOfTurn(_ action: @escaping () -> Void) { turnEndings.append(action) }
+    func atEndOfIteration(_ action: @escaping () -> Void) { deferred.append(action) }
 
-    /// A timer set by another timer for a time in the past waits for the next turn, so that timers cannot starve I/O.
+    /// A timer set by another timer for a time in the past waits for the next iteration, so that timers cannot starve I/O.
     func runDueTimers() {
         guard let earliest = timers.earliest else { return }
         let now = MonotonicInstant.now
@@ -80,10 +80,10 @@ final class Reactor {
         }
     }
 
-    func endTurn() {
-        while !turnEndings.isEmpty {
+    func endIteration() {
+        while !deferred.isEmpty {
             var actions: [() -> Void] = []
-            swap(&actions, &turnEndings)
+            swap(&actions, &deferred)
             for action in actions { action() }
         }
     }
@@ -102,6 +102,6 @@ final class Reactor {
     func abandonAll() {
         for watch in watches.removeAll() { poller.remove(watch.descriptor) }
         for timer in timers.removeAll() { timer.abandoned?() }
-        turnEndings = []
+        deferred = []
     }
 }

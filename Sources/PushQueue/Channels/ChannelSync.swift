@@ -10,7 +10,7 @@ package struct ChannelSync: Sendable {
         package let channelID: String?
         /// Nil if the table does not have it.
         package let reference: String?
-        package let state: ChannelState
+        package let state: ChannelRecord.State
         /// A worker of this database has made it.
         package let isOurs: Bool
         /// When an unknown one was first seen, in microseconds since 1970.

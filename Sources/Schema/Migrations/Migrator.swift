@@ -123,7 +123,7 @@ package struct Migrator: Sendable {
                     done += changes.compactMap(\.migration)
                     changes.forEach(onEach)
                     refusals = 0
-                } catch let busy as BusyView {
+                } catch let busy as RoutineInstaller.BusyView {
                     refusals += 1
                     if refusals == Self.attempts { throw busy.error }
                     // Readers that have waited behind the refused change go first.

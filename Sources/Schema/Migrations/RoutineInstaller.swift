@@ -2,6 +2,11 @@ import CarillonPostgres
 
 /// Applies functions, views and rights, in the transaction that is open.
 struct RoutineInstaller: Sendable {
+    /// A view that is being read was not replaced, and can be tried again.
+    struct BusyView: Error {
+        let error: SchemaError
+    }
+
     let connection: PostgresConnection
     let state: RoutineState
 

@@ -3,6 +3,11 @@ package import CarillonText
 
 /// A row of `channels`, with the name of its app.
 package struct ChannelRecord: Record {
+    /// What has become of a channel; `unknown`: Apple has it, and nobody has recorded it.
+    package enum State: String, CaseIterable, Decodable, Sendable {
+        case requested, ready, failed, missing, removing, unknown
+    }
+
     /// Of `carillon.channels c` and `carillon.apps a`.
     package static let columns =
         "a.name AS app, c.reference, c.channel_id, c.policy, c.state, c.last_error, c.requested_at, c.created_at"
@@ -18,7 +23,7 @@ package struct ChannelRecord: Record {
     package let app: String
     package let reference: String
     package let id: String?
-    package let state: ChannelState
+    package let state: State
     package let error: String?
     package let requestedAt: Moment
     package let createdAt: Moment?

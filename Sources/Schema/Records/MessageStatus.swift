@@ -4,6 +4,17 @@ import FoundationEssentials
 
 /// A row of `message_status`.
 package struct MessageStatus: Decodable, Sendable {
+    /// The state of a message, or of one of its pushes.
+    package enum State: String, CaseIterable, Decodable, Sendable {
+        case scheduled, ready
+        case inFlight = "in flight"
+        case retrying, sent
+        case partlySent = "partly sent"
+        case failed, expired, cancelled
+        /// The message has no device token.
+        case empty
+    }
+
     package static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
             m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.may_have_arrived,
@@ -19,7 +30,7 @@ package struct MessageStatus: Decodable, Sendable {
     package let id: Int64
     package let app: String?
     package let reference: String?
-    package let state: MessageState
+    package let state: State
     package let attempts: Int64?
     /// Microseconds since 1970.
     package let nextAttemptAt: Int64?
@@ -72,7 +83,7 @@ package struct MessageStatus: Decodable, Sendable {
 
     package struct TokenOutcome: Decodable {
         package let token: String
-        package let state: MessageState
+        package let state: State
         package let status: Int?
         package let reason: String?
         /// The `apns-unique-id`, if it was kept.

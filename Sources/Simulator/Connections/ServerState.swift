@@ -18,7 +18,7 @@ struct ServerState: ~Copyable {
     var input = [UInt8](repeating: 0, count: 32_768)
     var block = HeaderBlock(status: 200)
     var id: [UInt8] = []
-    /// The time in milliseconds since 1970, read once per turn of a connection.
+    /// The time in milliseconds since 1970, read once each time a connection is served.
     private(set) var now: Int64 = 0
 
     init(

@@ -8,7 +8,7 @@ final class SimulatorConnection {
     /// What the connection is waiting for.
     enum Next: Equatable {
         case ready(Interest)
-        /// There may already be more to read: let other connections have their turn first.
+        /// There may already be more to read: serve other connections first.
         case again
         case closed
     }
@@ -21,7 +21,7 @@ final class SimulatorConnection {
         var isHead = false
     }
 
-    private static let readsPerTurn = 16
+    private static let mostReads = 16
 
     let number: Int
     private var stream: TLSStream
@@ -71,7 +71,7 @@ final class SimulatorConnection {
 
     /// Reads, judges and answers. The log is written before the answers, so that a client that has its answer finds its line in the
     /// log.
-    func turn(_ server: inout ServerState) -> Next {
+    func serve(_ server: inout ServerState) -> Next {
         server.readClock()
         do {
             let mayRead = try flush(&server) == .ready(.read)
@@ -142,7 +142,7 @@ final class SimulatorConnection {
 
     private func read(_ server: inout ServerState) throws -> Next {
         var unanswered = 0
-        for _ in 0..<Self.readsPerTurn {
+        for _ in 0..<Self.mostReads {
             switch try stream.read(into: &server.input) {
             case .bytes(let count):
                 hasRead = true

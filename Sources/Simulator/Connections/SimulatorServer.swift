@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonTLS
 
-/// The gateway. It gives each connection its turns, all on one loop.
+/// The gateway. It serves all connections on one loop.
 actor SimulatorServer: SimulatorService {
     /// A connection with its watch and timers on the loop.
     private struct Open {
@@ -101,7 +101,7 @@ actor SimulatorServer: SimulatorService {
         )
         opened += 1
         open[number] = Open(connection: connection)
-        turn(number)
+        serve(number)
     }
 
     func allow(_ topic: String) { state.judge.allow(topic) }
@@ -125,24 +125,25 @@ actor SimulatorServer: SimulatorService {
         return (client, end)
     }
 
-    private func turn(_ number: Int) {
+    private func serve(_ number: Int) {
         guard var entry = open[number] else { return }
         if let timer = entry.timer.take() { loop.cancel(timer) }
-        let next = entry.connection.turn(&state)
+        let next = entry.connection.serve(&state)
         switch next {
         case .closed:
             open[number] = entry
             return close(number)
         case .again:
-            entry.timer = loop.schedule(at: .now) { self.turn(number) }
+            entry.timer = loop.schedule(at: .now) { self.serve(number) }
         case .ready(let interest):
-            if let due = entry.connection.nextDue { entry.timer = loop.schedule(at: due) { self.turn(number) } }
+            if let due = entry.connection.nextDue { entry.timer = loop.schedule(at: due) { self.serve(number) } }
             if interest != entry.interest {
                 entry.interest = interest
                 if let watch = entry.watch {
                     loop.update(watch, to: interest)
                 } else {
-                    entry.watch = try? loop.watch(entry.connection.descriptor, for: interest) { _ in self.turn(number) }
+                    entry.watch = try? loop.watch(entry.connection.descriptor, for: interest) { _ in self.serve(number)
+                    }
                 }
             }
             if !isChecking, entry.unfinished != nil {
@@ -180,7 +181,7 @@ actor SimulatorServer: SimulatorService {
             let unfinished = open[number]?.unfinished
             guard open[number]?.stall.isTooLong(unfinished, at: now) == true else { continue }
             // If an observer has blocked this loop, the rest may have arrived in the meantime.
-            turn(number)
+            serve(number)
             guard let entry = open[number], entry.unfinished == unfinished else { continue }
             entry.connection.stalled(&state)
             close(number)

@@ -3,6 +3,17 @@ import CarillonCOpenSSL
 /// The settings that the connections of a credential share: certificate, trust and protocols. TLS 1.2 or later, without
 /// renegotiation, compression or session resumption, because connections are long-lived.
 package final class TLSContext: Sendable {
+    /// Whether a server asks its clients for certificates.
+    package enum ClientCertificates: Hashable, Sendable {
+        /// It asks for no certificate.
+        case ignored
+        /// It asks, but a client may have none. Expired certificates are refused and, if an authority (PEM) is given, so are
+        /// certificates that it did not issue.
+        case requested(authority: String? = nil)
+        /// The same, but a client without a certificate is refused.
+        case required(authority: String? = nil)
+    }
+
     /// Safe, because its settings do not change after `client` or `server` has returned it, and OpenSSL locks what creating streams
     /// changes.
     nonisolated(unsafe) let pointer: OpaquePointer

@@ -19,7 +19,7 @@ import Testing
         return all
     }
 
-    @Test func `taking a whole turn at once is the same as taking one push at a time`() {
+    @Test func `taking a whole quantum at once is the same as taking one push at a time`() {
         var (one, other) = (DeliveryLine(), DeliveryLine())
         for number in 0..<3 {
             one.join(Int32(number))
@@ -28,14 +28,14 @@ import Testing
         var count = 0
         while count < 20_000 {
             #expect(one.first == other.first)
-            let turn = one.turn
-            #expect(turn > 0)
-            if turn <= 0 { break }
-            one.took(turn)
-            for _ in 0..<turn { other.took() }
-            count += turn
+            let quantum = one.quantum
+            #expect(quantum > 0)
+            if quantum <= 0 { break }
+            one.took(quantum)
+            for _ in 0..<quantum { other.took() }
+            count += quantum
         }
-        #expect(DeliveryLine().turn == 0)
+        #expect(DeliveryLine().quantum == 0)
     }
 
     @Test func `a single push does not wait for a long delivery`() {
@@ -100,7 +100,7 @@ import Testing
         #expect(zip(ends, ends.dropFirst()).allSatisfy { $1 - $0 > 500 }, "\(ends)")
     }
 
-    @Test func `a delivery whose pushes came back is next, for one turn`() {
+    @Test func `a delivery whose pushes came back is next, for one quantum`() {
         var line = DeliveryLine()
         for number in 0..<3 { line.join(Int32(number)) }
         for _ in 0..<Self.quantum * 7 { line.took() }
@@ -112,18 +112,18 @@ import Testing
 
     /// Deliveries of random lengths join and leave at random. Each one's wait is compared with the guarantee.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `whatever joins and leaves, no delivery is lost or waits for more than its turn`(seed: UInt64) {
+    func `whatever joins and leaves, no delivery is lost or waits for more than a quantum of each other`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var line = DeliveryLine()
         var left: [Int32: Int] = [:]
-        var sinceTurn: [Int32: Int] = [:]
+        var sinceServed: [Int32: Int] = [:]
         for _ in 0..<20_000 {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<4:
                 let number = Int32.random(in: 0..<40, using: &random)
                 guard left[number] == nil else { continue }
                 left[number] = Bool.random(using: &random) ? 1 : Int.random(in: 1...500, using: &random)
-                sinceTurn[number] = 0
+                sinceServed[number] = 0
                 line.join(number)
             case 4:
                 guard let number = left.keys.sorted().randomElement(using: &random) else { continue }
@@ -136,16 +136,16 @@ import Testing
                 }
                 #expect(left[number] != nil, "seed \(seed)")
                 line.took()
-                for other in left.keys { sinceTurn[other, default: 0] += 1 }
-                sinceTurn[number] = 0
+                for other in left.keys { sinceServed[other, default: 0] += 1 }
+                sinceServed[number] = 0
                 left[number, default: 1] -= 1
                 if left[number] == 0 {
                     left[number] = nil
                     line.leave(number)
                 }
             }
-            for (number, waited) in sinceTurn where left[number] != nil {
-                // A turn of each of the others, on a level that gets a third of the pushes.
+            for (number, waited) in sinceServed where left[number] != nil {
+                // A quantum of each of the others, on a level that gets a third of the pushes.
                 #expect(
                     waited <= Self.levels * Int(DeliveryLine.quanta[2]) * 40,
                     "seed \(seed): \(number) waited for \(waited)"

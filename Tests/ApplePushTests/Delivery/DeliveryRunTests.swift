@@ -24,10 +24,10 @@ import Testing
         return (runs, try #require(outcomes))
     }
 
-    @Test func `a run is no longer than asked for, and no longer than a turn`() throws {
+    @Test func `a run is no longer than asked for, and no longer than a quantum`() throws {
         #expect(try runs(of: batch(25), taking: 10).runs == [0..<10, 10..<20, 20..<25])
-        let turns = try runs(of: batch(100), taking: 1_000).runs
-        #expect(turns.map(\.count) == [32, 32, 32, 4])
+        let quanta = try runs(of: batch(100), taking: 1_000).runs
+        #expect(quanta.map(\.count) == [32, 32, 32, 4])
     }
 
     @Test func `a run has one message, and skips malformed tokens`() throws {

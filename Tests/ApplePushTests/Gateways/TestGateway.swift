@@ -64,7 +64,7 @@ final class TestGateway: Sendable {
         name: String,
         greeting: Greeting,
         streams: UInt32,
-        clients: ClientCertificates,
+        clients: TLSContext.ClientCertificates,
         act: @escaping @Sendable (Seen) -> [Act]
     ) throws {
         self.loop = loop
@@ -82,7 +82,7 @@ final class TestGateway: Sendable {
         port: UInt16 = 0,
         greeting: Greeting = .http2,
         streams: UInt32 = 100,
-        clients: ClientCertificates = .requested(),
+        clients: TLSContext.ClientCertificates = .requested(),
         _ act: @escaping @Sendable (Seen) -> [Act] = { _ in [.answer(200)] },
         test: (TestGateway, Gateway) async throws -> R
     ) async throws -> R {

@@ -10,13 +10,13 @@ enum BenchmarkPage {
     private static let end = "<!-- end -->\n"
 
     /// The page with the tables of these runs; nil: it has no place for them.
-    static func text(_ page: String, with runs: [BenchmarkRun]) -> String? {
+    static func text(_ page: String, with runs: [BenchmarkRecord.Run]) -> String? {
         guard let start = page.firstRange(of: begin), let stop = page.firstRange(of: end) else { return nil }
         return "\(page[..<start.upperBound])\(tables(of: runs))\(page[stop.lowerBound...])"
     }
 
     /// A table for each machine and commit.
-    private static func tables(of runs: [BenchmarkRun]) -> String {
+    private static func tables(of runs: [BenchmarkRecord.Run]) -> String {
         var places: [String] = []
         for run in runs where !places.contains(place(of: run)) { places.append(place(of: run)) }
         return places.map { place in
@@ -27,9 +27,9 @@ enum BenchmarkPage {
         }.joined() + "\n"
     }
 
-    private static func place(of run: BenchmarkRun) -> String { "\(run.machine), commit \(run.commit)" }
+    private static func place(of run: BenchmarkRecord.Run) -> String { "\(run.machine), commit \(run.commit)" }
 
-    private static func row(_ figure: Figure, of run: BenchmarkRun) -> String {
+    private static func row(_ figure: Figure, of run: BenchmarkRecord.Run) -> String {
         let name = figure.name.drop { $0 == " " }
         let indent = figure.name.hasPrefix(" ") ? "&emsp;" : ""
         return "| \(indent)\(name) | \(figure.text) | \(figure.boundText) | `\(run.command)` |"
@@ -42,7 +42,7 @@ enum BenchmarkPage {
         page.matches(of: #/\(plots/([a-z]+)\.svg\)/#).map { String($0.output.1) }
     }
 
-    static func plot(of run: BenchmarkRun) -> Plot {
+    static func plot(of run: BenchmarkRecord.Run) -> Plot {
         Plot(title: run.command, caption: place(of: run), figures: run.figures)
     }
 }

@@ -19,7 +19,7 @@ actor Resident {
         events.append(event)
     }
 
-    /// Sets the timers in one turn, then waits for one that is set and due last.
+    /// Sets the timers in one iteration, then waits for one that is set and due last.
     func run(timers: [(name: String, after: Duration)], cancelling cancelled: String? = nil) async -> [String] {
         let start = MonotonicInstant.now
         for timer in timers {
@@ -33,9 +33,9 @@ actor Resident {
         return events
     }
 
-    /// Gives a turn one thing of each kind to do.
-    func busyTurn() {
-        loop.atEndOfTurn { self.note("end of turn") }
+    /// Gives an iteration one thing of each kind to do.
+    func busyIteration() {
+        loop.atEndOfIteration { self.note("end of iteration") }
         _ = loop.schedule(at: .now) { self.note("timer") }
         loop.submit { self.assumeIsolated { $0.note("errand") } }
         note("job")
@@ -83,12 +83,12 @@ actor Resident {
         }
     }
 
-    @Test func `a turn runs jobs, then timers, then what was deferred to its end`() async throws {
+    @Test func `an iteration runs jobs, then timers, then what was deferred to its end`() async throws {
         try await TestLoop.with { loop in
             let resident = Resident(on: loop)
-            await resident.busyTurn()
+            await resident.busyIteration()
             try await loop.eventually("all was done") { await resident.events.count == 4 }
-            #expect(await resident.events == ["job", "timer", "end of turn", "errand"])
+            #expect(await resident.events == ["job", "timer", "end of iteration", "errand"])
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
     {
         try await TestDatabase.with(.schema) { database in
             let states = try await database.words(in: "channels_state_is_known")
-            #expect(states.union(["unknown"]) == Set(ChannelState.allCases.map(\.rawValue)))
+            #expect(states.union(["unknown"]) == Set(ChannelRecord.State.allCases.map(\.rawValue)))
             let statuses = try await database.words(in: "certificates_status_is_known")
             #expect(statuses.union(["missing"]) == Set(CredentialStatus.allCases.map(\.rawValue)))
         }
@@ -19,7 +19,7 @@ import Testing
             let open = try await database.words(in: "open_counts")
             let ended = try await database.words(in: "message_state")
             let whyItWaits: Set = ["the app is paused", "no worker is running"]
-            #expect(open.union(ended).subtracting(whyItWaits) == Set(MessageState.allCases.map(\.rawValue)))
+            #expect(open.union(ended).subtracting(whyItWaits) == Set(MessageStatus.State.allCases.map(\.rawValue)))
         }
     }
 }

@@ -25,7 +25,7 @@ actor TestClient {
     private var input = [UInt8](repeating: 0, count: 65_536)
     private var replies: [UInt32: Reply] = [:]
     private var lastTag: UInt32 = 0
-    private(set) var goAway: GoAway?
+    private(set) var goAway: ClientEvent.GoAway?
     private(set) var isClosed = false
     /// The numbers of streams that the server's SETTINGS allowed, in order.
     private(set) var allowances: [Int] = []

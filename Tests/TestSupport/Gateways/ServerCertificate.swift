@@ -32,7 +32,9 @@ package struct ServerCertificate: Sendable {
     }
 
     /// The TLS context of its connections.
-    package func context(clients: ClientCertificates = .requested(), alpn: [String] = ["h2"]) throws -> TLSContext {
+    package func context(clients: TLSContext.ClientCertificates = .requested(), alpn: [String] = ["h2"]) throws
+        -> TLSContext
+    {
         try TLSContext.server(
             identity: Identity(certificate: certificate, privateKey: privateKey),
             clients: clients,

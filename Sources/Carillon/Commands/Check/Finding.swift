@@ -50,7 +50,7 @@ struct Finding: Sendable, JSONConvertible {
     }
 
     func line(for stream: TextStream) -> String {
-        let style: TextStyle = condition == .ok ? .green : condition == .warning ? .yellow : .red
+        let style: TextStream.Style = condition == .ok ? .green : condition == .warning ? .yellow : .red
         let mark = stream.styled(condition.rawValue.padding(to: 7), style)
         return "\(mark)  \(subject.padding(to: 12))  \(database.map { "\($0): " } ?? "")\(sentence)"
             + (remedy.map { "\n         → " + $0 } ?? "")

@@ -6,7 +6,7 @@ import Testing
 @testable import ApplePush
 
 /// Deliveries that share a pool, over real sockets.
-@Suite struct PoolTurnTests {
+@Suite struct PoolFairnessTests {
     @Test func `a single push does not wait for the message of 20,000 before it`() async throws {
         let large = 20_000
         let streams = 10
@@ -27,7 +27,7 @@ import Testing
                     #expect(await single?.outcomes[0].verdict == .accepted)
                     #expect(await all?.outcomes.allSatisfy { $0.verdict == .accepted } == true)
                     let place = try #require(server.seen.firstIndex { $0.token.count == 10 })
-                    // Those in flight go before it, and at most what is left of the large one's turn.
+                    // Those in flight go before it, and at most what is left of the large one's quantum.
                     #expect(place <= 100 + streams + DeliveryLine.share)
                 }
             }

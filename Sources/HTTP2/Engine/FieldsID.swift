@@ -1,4 +1,0 @@
-/// Identifies a header block that requests of a session share.
-package struct FieldsID: Hashable, Sendable {
-    let key: SharedMemory.Key
-}
