@@ -1,4 +1,4 @@
-DROP TABLE carillon.audit, carillon.schema_routines, carillon.schema_migrations, carillon.installation;
+DROP TABLE carillon.audit, carillon.recorded_rights, carillon.schema_routines, carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 
 -- Keeps a role that another database uses or that another owner created. If a role is being dropped at the same moment, PostgreSQL

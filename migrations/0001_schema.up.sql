@@ -85,6 +85,22 @@ COMMENT ON COLUMN carillon.schema_routines.checksum IS 'the SHA-256 of the file;
 COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
 COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
 
+CREATE TABLE carillon.recorded_rights (
+    role        text NOT NULL,
+    kind        text NOT NULL,
+    object      text NOT NULL,
+    column_name text NOT NULL,
+    privilege   text NOT NULL,
+    PRIMARY KEY (role, kind, object, column_name, privilege)
+);
+
+COMMENT ON TABLE carillon.recorded_rights IS 'The rights that were granted to the roles; carillon check compares them.';
+COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
+COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
+COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';
+COMMENT ON COLUMN carillon.recorded_rights.column_name IS 'the column, for a right on one column; otherwise empty';
+COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT names it';
+
 -- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),

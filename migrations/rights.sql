@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
+GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines, carillon.recorded_rights
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
 -- carillon_app enqueues, with functions or plain INSERT, cancels, registers tokens, and reads the results of messages.
@@ -84,6 +84,7 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -133,3 +134,5 @@ BEGIN
     END IF;
 END
 $$;
+
+SELECT carillon.record_rights();

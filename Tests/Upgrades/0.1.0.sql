@@ -91,6 +91,22 @@ COMMENT ON COLUMN carillon.schema_routines.checksum IS 'the SHA-256 of the file;
 COMMENT ON COLUMN carillon.schema_routines.release IS 'the version of the program that applied it';
 COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
 
+CREATE TABLE carillon.recorded_rights (
+    role        text NOT NULL,
+    kind        text NOT NULL,
+    object      text NOT NULL,
+    column_name text NOT NULL,
+    privilege   text NOT NULL,
+    PRIMARY KEY (role, kind, object, column_name, privilege)
+);
+
+COMMENT ON TABLE carillon.recorded_rights IS 'The rights that were granted to the roles; carillon check compares them.';
+COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
+COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
+COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';
+COMMENT ON COLUMN carillon.recorded_rights.column_name IS 'the column, for a right on one column; otherwise empty';
+COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT names it';
+
 -- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -3727,7 +3743,7 @@ DECLARE
 BEGIN
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
-            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures', 'channels') ORDER BY c.relname
+            AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_apps') ORDER BY c.relname
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;
@@ -4688,7 +4704,9 @@ BEGIN
                     coalesce('the topic ' || target.topic, 'that topic'))
                 ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
                     target.environment) END,
-            target.name);
+            -- As a word of a command.
+            CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
+                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
         PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
@@ -5966,6 +5984,53 @@ EXCEPTION
         deleted := 0;
         fault := SQLERRM;
 END
+$$;
+
+
+-- functions/recorded_rights.sql
+-- What rights.sql has granted, so that a right that is missing later can be named: revoked by hand, or lost when a dump was restored
+-- before its roles existed. rights.sql calls record_rights() at its end, and `carillon check` reads missing_rights().
+
+-- One row for each right of one role. Partitions have no rights of their own.
+CREATE OR REPLACE FUNCTION carillon.present_rights()
+RETURNS TABLE (role text, kind text, object text, column_name text, privilege text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT r.rolname::text, o.kind, o.object, o.column_name, g.privilege_type
+    FROM (
+        SELECT 'schema', n.nspname::text, '', n.nspacl FROM pg_namespace n WHERE n.nspname = 'carillon'
+        UNION ALL
+        SELECT CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, c.oid::regclass::text, '', c.relacl
+        FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition
+        UNION ALL
+        SELECT 'column', c.oid::regclass::text, a.attname::text, a.attacl FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition AND NOT a.attisdropped
+        UNION ALL
+        SELECT 'function', p.oid::regprocedure::text, '', p.proacl FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+    ) AS o (kind, object, column_name, acl)
+    CROSS JOIN LATERAL aclexplode(o.acl) AS g
+    JOIN pg_roles r ON r.oid = g.grantee
+    WHERE r.rolname IN ('carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_tenant', 'carillon_worker')
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.record_rights() RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    DELETE FROM carillon.recorded_rights;
+    INSERT INTO carillon.recorded_rights SELECT p.* FROM carillon.present_rights() p;
+$$;
+
+-- An object that is gone is a fault of the schema, not of its rights, and so is a role that is gone.
+CREATE OR REPLACE FUNCTION carillon.missing_rights(of_role name, as_role name DEFAULT NULL) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT r.privilege || CASE WHEN r.column_name <> '' THEN format(' (%I)', r.column_name) ELSE '' END || ' on '
+        || CASE r.kind WHEN 'schema' THEN 'schema ' ELSE '' END || r.object
+    FROM carillon.recorded_rights r JOIN pg_roles a ON a.rolname = coalesce(as_role, of_role)
+    WHERE r.role = of_role AND NOT CASE r.kind
+        WHEN 'schema' THEN has_schema_privilege(a.oid, r.object, r.privilege)
+        WHEN 'sequence' THEN has_sequence_privilege(a.oid, to_regclass(r.object), r.privilege)
+        WHEN 'table' THEN has_table_privilege(a.oid, to_regclass(r.object), r.privilege)
+        WHEN 'column' THEN has_column_privilege(a.oid, to_regclass(r.object), r.column_name, r.privilege)
+        ELSE has_function_privilege(a.oid, to_regprocedure(r.object), r.privilege) END
+    ORDER BY r.kind <> 'schema', r.kind = 'function', 1
 $$;
 
 
@@ -8364,6 +8429,10 @@ COMMENT ON FUNCTION carillon.run_watched_statement IS
     'Internal: runs the statement of watched_statement() as carillon_reaper and returns its count.';
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 COMMENT ON FUNCTION carillon.catch_up_table IS 'Internal: applies some of the feedback that a watched table has missed.';
+COMMENT ON FUNCTION carillon.present_rights IS 'Internal: returns the rights that the roles of Carillon have in its schema.';
+COMMENT ON FUNCTION carillon.record_rights IS 'Internal: records the rights that rights.sql has granted.';
+COMMENT ON FUNCTION carillon.missing_rights IS
+    'Internal: returns the rights that rights.sql granted to of_role and that as_role, which is of_role by default, does not have.';
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
 COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
@@ -8632,7 +8701,7 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
+GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines, carillon.recorded_rights
 TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
 
 -- carillon_app enqueues, with functions or plain INSERT, cancels, registers tokens, and reads the results of messages.
@@ -8697,6 +8766,7 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -8746,6 +8816,8 @@ BEGIN
     END IF;
 END
 $$;
+
+SELECT carillon.record_rights();
 
 SET LOCAL check_function_bodies = on;
 DO $$
@@ -8807,6 +8879,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/push_types.sql', '0.1.0'),
     ('functions/reap.sql', '0.1.0'),
     ('functions/reap_watched.sql', '0.1.0'),
+    ('functions/recorded_rights.sql', '0.1.0'),
     ('functions/refusal.sql', '0.1.0'),
     ('functions/release.sql', '0.1.0'),
     ('functions/requeue.sql', '0.1.0'),
@@ -8831,7 +8904,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '9e4cf879d487f078f6595866ba90ffb8fab826cbb6369ae7a7933e844129be44' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '038097a7d018997f33574eba2f8e00ab70706ea4314fe770b4078e7cb2354801' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '595b6427ef7dc35f0121dc3220837641b4514188c923fec60d36a8515658ba24' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
@@ -8854,13 +8927,13 @@ UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3
 UPDATE carillon.schema_routines SET checksum = '28aad60390cab24d0985d1afc390d8ec39c4100cd99dec4f7c69fd07c7e7fdbc' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '6c620c6342d83c83bcc4844009684c8891da96838424fd4238f38023894f0e73' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '6564f45e1e90222b7ad540d3aae565f8ecb2b80ee3c697c67c85151e66f7d9d6' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '55afd5ffcddf11afedf1d28bb2432f846dafb15b29d72206d8bb8ece7bf28fbb' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '05632b41874ab43cf85c951df89e8a1ca71f4ef0701b0380907f497c6aed6375' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '5b9e5261fb9180a6eaeab9d9e6cab8170f3835f3b2c0193f7781b3c2ba49cf68' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '9a63896997c676793928da145146b9600f78fe9079264a0df75e8868f6f4ed1f' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = '96af17fea359a63fb254da847440a9c7bfc4d16a1ef7b20cdf49b40c26e2eb22' WHERE file = 'functions/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694ca454284beee65266a9b21d756cf9a545' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
@@ -8869,6 +8942,7 @@ UPDATE carillon.schema_routines SET checksum = '5623982d57c9cd5a57d5f96d230528fe
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '4de7993601fb9ca8e655b7229d9ad65b0255577fc9d28d22511fd3d906c74bdd' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2232f4dc499dd77a43aec2e9498be5bae' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = 'f6bc75aea83f9ae71e0ede2a6a0d13326e57a9b929cf07680582ac162d0d6acf' WHERE file = 'functions/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bf8a07532486baec73781d8087529b4626c3c4ccf82c63940df1c22865c0b40' WHERE file = 'functions/requeue.sql';
@@ -8886,7 +8960,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '01ad5d57fc650449beaeb891d92f426cd6be2911a4a11f4203e1c733bfa608a2' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '96576eab740fc14af5bb4bc0f6b3758f628e69472f3ac0a867268946c49aeafd' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '1a28f8544d886e58ea665bb6ae1f8cbeebe42e0c4f4b582b919e434352e30de2' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

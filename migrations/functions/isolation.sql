@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
-            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures', 'channels') ORDER BY c.relname
+            AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_apps') ORDER BY c.relname
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;

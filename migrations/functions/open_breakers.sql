@@ -55,7 +55,9 @@ BEGIN
                     coalesce('the topic ' || target.topic, 'that topic'))
                 ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
                     target.environment) END,
-            target.name);
+            -- As a word of a command.
+            CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
+                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
         PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)

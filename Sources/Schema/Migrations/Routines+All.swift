@@ -36,6 +36,7 @@ extension Routines {
             File("functions/push_types.sql", Files.push_types_sql),
             File("functions/reap.sql", Files.reap_sql),
             File("functions/reap_watched.sql", Files.reap_watched_sql),
+            File("functions/recorded_rights.sql", Files.recorded_rights_sql),
             File("functions/refusal.sql", Files.refusal_sql),
             File("functions/release.sql", Files.release_sql),
             File("functions/requeue.sql", Files.requeue_sql),

@@ -7,49 +7,15 @@ enum CheckStatements {
     /// The rights that a worker needs and this user does not have.
     static let missingRights = Statement(
         "check_rights",
-        """
-        SELECT n.rights || ' on carillon.' || n.relation
-        FROM (VALUES ('installation', 'SELECT'), ('apps', 'SELECT'), ('certificates', 'SELECT'),
-            ('messages', 'SELECT'), ('messages', 'INSERT'), ('messages', 'DELETE'), ('scheduled', 'SELECT'),
-            ('scheduled', 'INSERT'), ('scheduled', 'DELETE'), ('inflight', 'SELECT'), ('inflight', 'INSERT'),
-            ('inflight', 'DELETE'), ('workers', 'SELECT'), ('workers', 'INSERT'), ('workers', 'UPDATE'),
-            ('workers', 'DELETE'), ('unfinished', 'INSERT'), ('push_counts', 'INSERT'), ('push_counts', 'UPDATE'),
-            ('fleet_tasks', 'UPDATE'), ('results', 'INSERT'), ('failures', 'INSERT'), ('feedback', 'INSERT'),
-            ('feedback', 'UPDATE'), ('tokens', 'DELETE')
-        ) AS n(relation, rights)
-        WHERE NOT has_table_privilege('carillon.' || n.relation, n.rights)
-        """
+        "SELECT m FROM carillon.missing_rights('carillon_worker', current_user) AS m"
     )
 
     /// The rights that the migrations granted and somebody has revoked.
     static let missingGrants = Statement(
         "check_grants",
         """
-        SELECT g.what || ' for ' || g.role FROM (
-            SELECT r.role, 'USAGE on schema carillon' AS what, has_schema_privilege(r.role, 'carillon', 'USAGE') AS is_there
-            FROM (VALUES ('carillon_app'), ('carillon_worker'), ('carillon_reader')) AS r(role)
-            UNION ALL
-            SELECT f.role, 'EXECUTE on carillon.' || p.proname, has_function_privilege(f.role, p.oid, 'EXECUTE')
-            FROM (VALUES ('carillon_app', 'enqueue'), ('carillon_app', 'broadcast'), ('carillon_app', 'cancel'),
-                ('carillon_app', 'cancel_messages'), ('carillon_app', 'cancel_broadcast'),
-                ('carillon_app', 'broadcast_progress'), ('carillon_app', 'message_status'),
-                ('carillon_app', 'register_token'), ('carillon_worker', 'settle'), ('carillon_worker', 'promote'),
-                ('carillon_worker', 'release'), ('carillon_worker', 'take_over'), ('carillon_worker', 'split'),
-                ('carillon_reader', 'broadcast_progress'), ('carillon_reader', 'message_status')) AS f(role, name)
-            JOIN pg_proc p ON p.proname = f.name AND p.pronamespace = 'carillon'::regnamespace
-            UNION ALL
-            SELECT t.role, t.rights || ' on carillon.' || t.relation,
-                has_table_privilege(t.role, 'carillon.' || t.relation, t.rights)
-            FROM (VALUES ('carillon_app', 'results', 'SELECT'), ('carillon_app', 'failures', 'SELECT'),
-                ('carillon_app', 'tokens', 'INSERT'), ('carillon_worker', 'messages', 'DELETE'),
-                ('carillon_worker', 'inflight', 'INSERT'), ('carillon_worker', 'certificates', 'SELECT'),
-                ('carillon_worker', 'results', 'INSERT'), ('carillon_worker', 'failures', 'INSERT'),
-                ('carillon_reader', 'app_status', 'SELECT'), ('carillon_reader', 'pending', 'SELECT'),
-                ('carillon_reader', 'results', 'SELECT'), ('carillon_reader', 'failures', 'SELECT')
-            ) AS t(role, relation, rights)
-        ) AS g
-        WHERE NOT g.is_there AND EXISTS (SELECT FROM pg_roles r WHERE r.rolname = g.role)
-        GROUP BY 1 ORDER BY 1
+        SELECT m.missing || ' for ' || r.role FROM (SELECT DISTINCT r.role FROM carillon.recorded_rights r) AS r,
+            carillon.missing_rights(r.role::name) AS m(missing) ORDER BY 1
         """
     )
 
@@ -70,7 +36,7 @@ enum CheckStatements {
         SELECT h.hole, r.roles FROM (
             SELECT 'row security is off on carillon.' || c.relname AS hole FROM pg_class c
             WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
-                AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures')
+                AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_apps')
             UNION ALL
             SELECT 'is_guarded of the app ' || a.name || ' is false' FROM carillon.apps a WHERE NOT a.is_guarded
         ) AS h, (SELECT array_agg(DISTINCT a.role::text ORDER BY a.role::text) AS roles FROM carillon.app_roles a) AS r

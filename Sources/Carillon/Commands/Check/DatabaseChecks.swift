@@ -96,7 +96,7 @@ struct DatabaseChecks {
                     "Grant them again as the schema's owner; 'carillon migrate sql --after \(Migration.latest)' shows how."
             )
         }
-        return .ok("grants", "carillon_app, carillon_worker and carillon_reader have their rights.")
+        return .ok("grants", "The roles of Carillon have all rights that the migrations granted.")
     }
 
     private func reaper() async throws -> Finding {

@@ -75,7 +75,7 @@ import Testing
             let later = try await shop.run("check").output
             #expect(later.contains("shop is paused, and 0 jobs wait (3 more scheduled for later): a sale."), "\(later)")
             #expect(check.output.contains("other: The certificate shop is for com.example.shop, not for com.elsewhere"))
-            #expect(check.output.contains("revoked: EXECUTE on carillon.cancel for carillon_app."))
+            #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text) for carillon_app."))
         }
     }
 
@@ -145,6 +145,18 @@ import Testing
             try await shop.database.connection.script("REVOKE INSERT ON carillon.results FROM carillon_worker")
             let lacking = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(lacking.status == 78 && lacking.output.contains("INSERT on carillon.results"), "\(lacking.output)")
+            // Whatever the right, and whosever it is.
+            for (revoke, missing) in [
+                ("ALL ON carillon.holds FROM carillon_worker", "DELETE on carillon.holds for carillon_worker"),
+                ("SELECT (name) ON carillon.apps FROM carillon_app", "SELECT (name) on carillon.apps for carillon_app"),
+                ("USAGE ON SCHEMA carillon FROM carillon_tenant", "USAGE on schema carillon for carillon_tenant"),
+                ("EXECUTE ON FUNCTION carillon.limit_app FROM carillon_operator", "carillon.limit_app("),
+            ] {
+                try await shop.database.connection.script("BEGIN; REVOKE \(revoke)")
+                let missed: [String] = try await shop.database.connection.values(of: CheckStatements.missingGrants)
+                try await shop.database.connection.script("ROLLBACK")
+                #expect(missed.contains { $0.contains(missing) }, "\(revoke): \(missed)")
+            }
         }
         try await TestDatabase.unconnected(.nothing) { url in
             let missing = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
@@ -180,6 +192,7 @@ import Testing
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
                 for hole in [
                     "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
+                    "ALTER TABLE carillon.channels DISABLE ROW LEVEL SECURITY",
                     "UPDATE carillon.apps SET is_guarded = false",
                 ] {
                     try await shop.database.connection.script(hole)
