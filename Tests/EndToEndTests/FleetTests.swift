@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -247,6 +248,28 @@ import Testing
                 worker.drain()
             }
             #expect(report.isClean && report.holds.isEmpty)
+        }
+    }
+
+    @Test func `an app whose credential is refused stays held while the worker writes that down`() async throws {
+        try await Queue.with { queue in
+            try await fill(queue, rows: 3)
+            let backend = RecordedBackend { _ in .rejected(403, "BadCertificate") }
+            let ends = Mutex(0)
+            let worker = queue.worker(
+                backend,
+                events: { event in if event.kind == .holdEnded { ends.withLock { $0 += 1 } } }
+            )
+            let report = try await queue.running(worker) {
+                let status = "SELECT count(*) FROM carillon.certificates WHERE status = 'rejected'"
+                try await queue.loop.eventually("it is written down") { try await queue.database.number(status) == 1 }
+                // Until the apps were read again, and the credential was tried again.
+                let tries = backend.sent.count
+                try await queue.loop.eventually("it was tried again") { backend.sent.count > tries + 1 }
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.holds") == 1)
+                worker.drain()
+            }
+            #expect(report.isClean && ends.withLock { $0 } == 0)
         }
     }
 

@@ -78,21 +78,13 @@ struct AppDirectory: Sendable {
             news.removed.append((id, app.name))
             if case .success(let route) = app.route { left.insert(route.credential) }
         }
-        var rewritten: Set<Int32> = []
-        for row in rows {
-            guard let id = row.app.certificateID, let known = certificates[id], known.version != row.version else {
-                continue
-            }
-            rewritten.insert(id)
-        }
         for row in rows {
             let id = row.app.id
-            let app = AppRoute(row.app, route(of: row, &news))
+            let app = AppRoute(row.app, route(of: row, &news), credentialSince: row.credentialSince)
             absent.remove(id)
             guard let before = apps.updateValue(app, forKey: id) else { continue }
-            if before.route != app.route || row.app.certificateID.map(rewritten.contains) ?? false {
-                news.rerouted.append(id)
-            }
+            // Not its version, which every note about the credential changes.
+            if before.route != app.route || before.credentialSince != app.credentialSince { news.rerouted.append(id) }
             if before.route != app.route, case .success(let route) = before.route { left.insert(route.credential) }
         }
         if !left.isEmpty { news.unused = left.filter { !isInUse($0) } }

@@ -6,11 +6,14 @@ package final class AppRoute: Sendable {
     package let row: App
     /// Its route, or why it cannot send.
     package let route: Result<App.Route, Hold>
+    /// When the text of its credential was written.
+    let credentialSince: Int64?
     private let topic: [UInt8]
 
-    init(_ row: App, _ route: Result<App.Route, Hold>) {
+    init(_ row: App, _ route: Result<App.Route, Hold>, credentialSince: Int64? = nil) {
         self.row = row
         self.route = route
+        self.credentialSince = credentialSince
         topic = Array((row.settings.topic ?? "").utf8)
     }
 

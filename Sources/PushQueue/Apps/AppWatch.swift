@@ -187,6 +187,8 @@ final class AppWatch {
             try await connection.execute(HoldStatements.begin, parameters)
         case .hold(let app, nil):
             try await connection.execute(HoldStatements.end, Parameters(app))
+        case .holdOutdated(let app):
+            try await connection.execute(HoldStatements.endOutdated, Parameters(app, context.state.lease.id))
         }
     }
 }

@@ -13,12 +13,14 @@ struct CredentialNotes: Sendable {
         case status(of: Int32, CredentialStatus?, error: String?, stopsMinting: Bool = false)
         /// Nil if the app can send again.
         case hold(app: Int32, (hold: Hold, wait: Duration)?)
+        /// The app has another route than when it was held.
+        case holdOutdated(app: Int32)
 
         fileprivate var key: Key {
             switch self {
             case .finding(let finding): Key(kind: 0, id: finding.certificate)
             case .status(let certificate, _, _, _): Key(kind: 1, id: certificate)
-            case .hold(let app, _): Key(kind: 2, id: app)
+            case .hold(let app, _), .holdOutdated(let app): Key(kind: 2, id: app)
             }
         }
 

@@ -193,6 +193,7 @@ struct ClaimHandler: Sendable {
         case .send(let route, let mostAttempts):
             state.schedule.stoppedWaiting(app)
             claim.mostAttempts = mostAttempts
+            claim.route = route
             enter(.delivering)
             return .deliver(claim.jobs, by: route)
         }
@@ -282,7 +283,7 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
-        if let event = state.updateHold(after: writing.settlement, of: claim.jobs, at: now) { log(event) }
+        if let event = state.updateHold(after: writing.settlement, of: claim, at: now) { log(event) }
         return awaitRest(writing.hasRest, &state)
     }
 

@@ -18,6 +18,8 @@ struct HeldClaim: Sendable {
     let worker: Int64
     let answeredAt: MonotonicInstant
     var mostAttempts = Int16.max
+    /// The route that its pushes were sent by; nil if none was.
+    var route: App.Route?
     var progress = Progress.unsettled
     /// Pushes that are not settled.
     var pushes: Int

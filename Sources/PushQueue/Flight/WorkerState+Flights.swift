@@ -53,11 +53,13 @@ extension WorkerState {
         tallies.news(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
     }
 
-    /// Holds the app or ends its hold.
-    mutating func updateHold(after settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant)
+    /// Holds the app or ends its hold. What was learned by an earlier route says nothing of the present one.
+    mutating func updateHold(after settlement: Settlement, of claim: HeldClaim, at now: MonotonicInstant)
         -> WorkerEvent?
     {
-        if let cause = settlement.hold { return phase == .working ? hold(jobs.app, for: cause, at: now) : nil }
-        return settlement.gatewayAnswers ? endHold(of: jobs.app) : nil
+        let app = claim.jobs.app
+        guard let route = claim.route, route == (try? apps[app]?.route.get()) else { return nil }
+        if let cause = settlement.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
+        return settlement.gatewayAnswers ? endHold(of: app) : nil
     }
 }

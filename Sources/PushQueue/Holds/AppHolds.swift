@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// The apps that are held, and when each is tried again: within a second, then at growing intervals, with jitter. A try is
-/// one small claim. Only an answer of the gateway ends the hold.
+/// one small claim. An answer of the gateway ends the hold, and so does a change of the app or its credential.
 struct AppHolds: Sendable {
     private struct Entry {
         var backOff = AppHolds.backOff
@@ -22,8 +22,11 @@ struct AppHolds: Sendable {
         return entry.until
     }
 
-    /// The app is held, or on probation: its next claim shows whether it can send.
-    func isHeld(_ app: Int32) -> Bool { holds[app] != nil }
+    /// It is known why the app cannot send.
+    func isHeld(_ app: Int32) -> Bool { holds[app]?.hold != nil }
+
+    /// The app is held, or its route has changed since: its next claim shows whether it can send.
+    func isOnProbation(_ app: Int32) -> Bool { holds[app] != nil }
 
     /// - Returns: How long the app is held, or nil if it was held already.
     mutating func hold(
@@ -49,6 +52,6 @@ struct AppHolds: Sendable {
         return true
     }
 
-    /// The app can send. Returns whether it was held.
-    mutating func end(_ app: Int32) -> Bool { holds.removeValue(forKey: app) != nil }
+    /// The app can send, or is gone.
+    mutating func end(_ app: Int32) { holds[app] = nil }
 }

@@ -21,6 +21,15 @@ enum HoldStatements {
 
     static let end = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
 
+    /// Ends a hold that this worker has written, or one that is gone. Another worker may have written it after the change.
+    static let endOutdated = Statement(
+        "end_outdated_hold",
+        """
+        DELETE FROM carillon.holds h WHERE h.app_id = $1
+            AND (h.worker_id = $2 OR NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.worker_id))
+        """
+    )
+
     /// Ends the holds that a worker has written.
     static let endAll = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
 }

@@ -13,11 +13,11 @@ extension WorkerState {
         for app in news.rerouted where holds.routeChanged(app) {
             events.append(.holdOutdated(app: app, name: apps.name(of: app)))
         }
-        for app in news.removed where holds.end(app.id) {
-            events.append(.holdOutdated(app: app.id, name: app.name))
+        for app in news.removed where holds.isOnProbation(app.id) {
+            if holds.isHeld(app.id) { events.append(.holdOutdated(app: app.id, name: app.name)) }
+            holds.end(app.id)
         }
-        // Whichever worker has written them.
-        for app in news.rerouted + news.removed.map(\.id) { tallies.add(.hold(app: app, nil)) }
+        for app in news.rerouted + news.removed.map(\.id) { tallies.add(.holdOutdated(app: app)) }
         for id in ids { schedule.board.freed(id) }
         return (news.unused, events)
     }
@@ -60,10 +60,13 @@ extension WorkerState {
 
     /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
-        guard let app = apps[id], holds.end(id) else { return nil }
+        guard let app = apps[id], holds.isOnProbation(id) else { return nil }
+        let wasHeld = holds.isHeld(id)
+        holds.end(id)
         schedule.board.freed(id)
-        tallies.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
+        guard wasHeld else { return nil }
+        tallies.add(.hold(app: id, nil))
         return .holdEnded(app: id, name: app.name)
     }
 }

@@ -49,7 +49,7 @@ struct Admission: Sendable {
             most = min(most, rates.turn(of: rate))
         }
         // After a hold, one small claim.
-        if holds.isHeld(id) {
+        if holds.isOnProbation(id) {
             guard inFlight(of: id) == 0 else { return .blocked(until: nil) }
             most = min(most, Self.probe)
         }

@@ -12,6 +12,7 @@ import Testing
             case .status(let id, let status, let error, let stops):
                 "\(id) \(status?.rawValue ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
             case .hold(let app, let reason): "app \(app) \(reason?.hold.message ?? "can send")"
+            case .holdOutdated(let app): "app \(app) has changed"
             }
         }
     }

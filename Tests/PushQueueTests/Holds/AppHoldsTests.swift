@@ -18,7 +18,7 @@ import Testing
             #expect(holds.endTime(of: 2, at: now) == nil)
             now = now + wait
             #expect(holds.endTime(of: 1, at: now) == nil)
-            #expect(holds.isHeld(1))
+            #expect(holds.isHeld(1) && holds.isOnProbation(1))
         }
         #expect(waits.count == 12)
         #expect(waits.first.map { $0 <= .seconds(1) } == true)
@@ -46,17 +46,16 @@ import Testing
         #expect(holds.hold(1, for: hold, at: now, using: &generator) != nil)
         let changes = [holds.routeChanged(1), holds.routeChanged(1), holds.routeChanged(2)]
         #expect(changes == [true, false, false])
-        #expect(holds.all.isEmpty && holds.isHeld(1) && holds.endTime(of: 1, at: now) == nil)
+        #expect(holds.all.isEmpty && !holds.isHeld(1) && holds.isOnProbation(1) && holds.endTime(of: 1, at: now) == nil)
         #expect(holds.hold(1, for: hold, at: now, using: &generator) != nil)
         #expect(holds.all.map(\.app) == [1])
     }
 
-    @Test func `an answer ends a hold once`() {
+    @Test func `an answer ends a hold`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 5)
         _ = holds.hold(1, for: hold, at: .now, using: &generator)
-        let ends = [holds.end(1), holds.end(1)]
-        #expect(ends == [true, false])
-        #expect(!holds.isHeld(1))
+        holds.end(1)
+        #expect(!holds.isHeld(1) && !holds.isOnProbation(1))
     }
 }

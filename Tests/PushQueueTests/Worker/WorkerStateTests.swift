@@ -58,7 +58,9 @@ import Testing
         let plan = try plan(&state, at: now)
         let answer = self.answer(to: plan, rows: rows)
         _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
-        return HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
+        var claim = HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
+        claim.route = try state.apps[plan.lane.app]?.route.get()
+        return claim
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
@@ -72,7 +74,7 @@ import Testing
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
-        let event = state.updateHold(after: settlement, of: flight.jobs, at: now)
+        let event = state.updateHold(after: settlement, of: flight, at: now)
         state.schedule.ended(flight)
         return event
     }
@@ -246,8 +248,34 @@ import Testing
             for event in events { event.count(&counters) }
             #expect(counters.holds.isEmpty)
             let notes = state.tallies.takeNotes()
-            #expect(notes.contains { if case .hold(app: 1, nil) = $0 { true } else { false } })
+            #expect(notes.contains { if case .holdOutdated(app: 1) = $0 { true } else { false } })
         }
+    }
+
+    @Test(arguments: [Outcome(.safe), .accepted])
+    func `what is learned by an earlier route neither holds the app nor says that it can send`(outcome: Outcome) throws
+    {
+        var state = try begin(with: [first])
+        let late = try claim(&state, at: now)
+        if outcome == .accepted {
+            _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
+            #expect(state.holds.isHeld(1))
+        }
+        _ = state.read([SimulatedApp.row(1, gateway: "localhost:1")], of: [1])
+        let wasOnProbation = state.holds.isOnProbation(1)
+        #expect(end(late, outcome, in: &state, at: now) == nil)
+        #expect(!state.holds.isHeld(1) && state.holds.isOnProbation(1) == wasOnProbation)
+    }
+
+    @Test func `a note about a credential is no change of it`() throws {
+        var state = try begin(with: [first])
+        _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
+        // The row has another version, because a worker has written its status.
+        var row = SimulatedApp.row(1)
+        row.version = 2
+        #expect(state.read([row], of: [1]).events.isEmpty && state.holds.isHeld(1))
+        row.credentialSince = 1
+        #expect(state.read([row], of: [1]).events.map(\.kind) == [.holdEnded])
     }
 
     @Test func `an app without a route is logged once, and not claimed from`() throws {
