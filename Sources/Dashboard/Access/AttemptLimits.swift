@@ -5,48 +5,66 @@ import Glibc
 
 /// Limits password guesses, so that nobody guesses many passwords, and nobody's guesses keep others from logging in.
 ///
-/// Each address may guess a few times, and so may all unknown browsers together. What an attacker with many addresses cannot use up
-/// are the guesses of browsers that have logged in before, and those of the machine itself.
+/// Each address and each browser that has logged in before may guess a few times, and so may all strangers, all known readers and
+/// all known operators together: nobody gets more guesses at the operators' password by logging in as a reader again and again. An
+/// attacker with many addresses uses up the guesses of strangers, but not those of known browsers and of the machine itself.
 struct AttemptLimits: Sendable {
     /// Whose guess an attempt is.
     enum Source: Hashable, Sendable {
-        /// Browsers that have logged in since the start, as operators or as readers. They share a limit: whoever knows the readers'
-        /// password must not get more guesses at the operators' password with each login.
-        case known(mayChange: Bool)
-        /// A client on this machine that no proxy names another address for.
+        /// A browser that has logged in since the start, and with which right.
+        case known(id: String, mayChange: Bool)
+        /// A client on this machine, not through a proxy that says for whom it asks.
         case machine
         /// An IPv4 address, or the /64 network of an IPv6 address, all of which one person may have.
         case address(String)
 
-        var isStranger: Bool { if case .address = self { true } else { false } }
+        fileprivate var crowd: Crowd? {
+            switch self {
+            case .known(_, let mayChange): mayChange ? .operators : .readers
+            case .machine: nil
+            case .address: .strangers
+            }
+        }
     }
 
-    private var limits: [Source: AttemptLimit] = [:]
-    private var strangers = AttemptLimit(atOnce: 20, interval: .seconds(1))
+    fileprivate enum Crowd { case strangers, readers, operators }
+
+    private var sources: [Source: AttemptLimit] = [:]
+    private var crowds: [Crowd: AttemptLimit] = [:]
 
     /// Returns false if too many attempts were made. A refused attempt does not count.
     mutating func attempt(from source: Source, at now: MonotonicInstant) -> Bool {
-        limits = limits.filter { !$0.value.isUnused(at: now) }
-        var limit = limits[source] ?? AttemptLimit()
-        guard limit.attempt(at: now), !source.isStranger || strangers.attempt(at: now) else { return false }
-        limits[source] = limit
+        sources = sources.filter { !$0.value.isUnused(at: now) }
+        var own = sources[source] ?? AttemptLimit()
+        guard own.attempt(at: now) else { return false }
+        if let crowd = source.crowd {
+            var all = crowds[crowd] ?? AttemptLimit(atOnce: 20, interval: .seconds(1))
+            guard all.attempt(at: now) else { return false }
+            crowds[crowd] = all
+        }
+        sources[source] = own
         return true
     }
 
     /// The password was right, so this attempt was not a guess.
     mutating func succeeded(from source: Source) {
-        limits[source]?.succeeded()
-        if source.isStranger { strangers.succeeded() }
+        sources[source]?.succeeded()
+        if let crowd = source.crowd { crowds[crowd]?.succeeded() }
     }
 
-    /// - Parameter known: whether the request comes from a browser that has logged in before, and with which right.
-    static func source(of request: Request, known: Bool?) -> Source {
-        if let mayChange = known { return .known(mayChange: mayChange) }
+    /// - Parameters:
+    ///   - known: The browser, if it has logged in before.
+    ///   - isProxied: Whether it comes from a proxy that is trusted to name its clients.
+    static func source(of request: Request, known: (id: String, mayChange: Bool)?, isProxied: Bool) -> Source {
+        if let known { return .known(id: known.id, mayChange: known.mayChange) }
         guard let peer = request.peer else { return .machine }
-        guard Address.isLoopback(peer) else { return .address(network(of: peer)) }
-        // A proxy on this machine adds the address of its client at the end.
-        let forwarded = request.header("X-Forwarded-For")?.split(separator: ",").last
-        return forwarded.map { .address(network(of: String($0.trimmingPrefix { $0 == " " }))) } ?? .machine
+        let isLocal = Address.isLoopback(peer)
+        guard isLocal || isProxied else { return .address(network(of: peer)) }
+        // A proxy adds the address of its client at the end, of the header or as another one. What stands before, the client wrote.
+        let forwarded = request.headers.filter { $0.name.lowercased() == "x-forwarded-for" }
+        guard let last = forwarded.last else { return isLocal ? .machine : .address(network(of: peer)) }
+        let address = last.value.split(separator: ",", omittingEmptySubsequences: false).last ?? ""
+        return .address(network(of: String(address.drop { $0 == " " })))
     }
 
     private static func network(of address: String) -> String {

@@ -170,8 +170,8 @@ package final class WebAccess: Sendable {
         name: String? = nil,
         at now: MonotonicInstant = .now
     ) -> LogIn {
-        let known = [true, false].first { request.cookie(Self.knownCookie) == knownValue(mayChange: $0) }
-        let source = AttemptLimits.source(of: request, known: known)
+        let isProxied = rules.proxy?.isProxy(request) ?? false
+        let source = AttemptLimits.source(of: request, known: knownBrowser(request), isProxied: isProxied)
         guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
             return .tooMany
         }
@@ -203,11 +203,24 @@ package final class WebAccess: Sendable {
 
     /// The value of `Set-Cookie` that lets a browser log in again although strangers have used up their attempts.
     func knownCookie(mayChange: Bool, for request: Request) -> String {
-        "\(Self.knownCookie)=\(knownValue(mayChange: mayChange))"
+        let id = knownBrowser(request).flatMap { $0.mayChange == mayChange ? $0.id : nil } ?? Self.randomID()
+        return "\(Self.knownCookie)=\(id).\(sealOfKnown(id, mayChange: mayChange))"
             + Self.attributes(for: request, seconds: Self.knownSeconds)
     }
 
-    private func knownValue(mayChange: Bool) -> String { digest("known", mayChange ? "operator" : "reader") }
+    /// The browser that sent the request, if it has logged in since the start.
+    private func knownBrowser(_ request: Request) -> (id: String, mayChange: Bool)? {
+        guard let parts = request.cookie(Self.knownCookie)?.split(separator: "."), parts.count == 2 else { return nil }
+        let id = String(parts[0])
+        let right = [true, false].first {
+            Digest.areSame(Array(parts[1].utf8), Array(sealOfKnown(id, mayChange: $0).utf8))
+        }
+        return right.map { (id, $0) }
+    }
+
+    private func sealOfKnown(_ id: String, mayChange: Bool) -> String {
+        digest("known", (mayChange ? "operator " : "reader ") + id)
+    }
 
     private static func visitorCookie(_ id: String, for request: Request) -> String {
         "\(visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)

@@ -73,6 +73,28 @@ import Testing
         guess(access, from: "127.0.0.1", ("X-Forwarded-For", "192.0.2.7, 192.0.2.3"))
         #expect(logIn(access, from: "127.0.0.1", "password", ("X-Forwarded-For", "192.0.2.8, 192.0.2.3")) == .tooMany)
         #expect(logIn(access, from: "127.0.0.1", "wrong", ("X-Forwarded-For", "192.0.2.4")) == .wrong)
+        // Some proxies add a header of their own after the client's.
+        let lines = [("X-Forwarded-For", "192.0.2.9"), ("X-Forwarded-For", "192.0.2.3")]
+        let request = Request(method: "POST", path: "/login", headers: lines.map { ($0.0, $0.1) }, peer: "127.0.0.1")
+        #expect(access.logIn(request, with: "password", at: Self.start) == .tooMany)
+    }
+
+    @Test(arguments: ["", ",", "192.0.2.3,", "unknown"])
+    func `a client that sends a header of proxies is not this machine`(forwarded: String) {
+        let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
+        guess(access, from: "127.0.0.1", ("X-Forwarded-For", forwarded))
+        #expect(logIn(access, from: "127.0.0.1", "wrong", ("X-Forwarded-For", forwarded)) == .tooMany)
+        #expect(logIn(access, from: "127.0.0.1") == .wrong)
+    }
+
+    @Test func `a trusted proxy on another machine names its clients`() {
+        let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: [])
+        let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password"), proxy: proxy))
+        guess(access, from: "10.0.0.2", ("X-Forwarded-For", "192.0.2.3"))
+        #expect(logIn(access, from: "10.0.0.2", "wrong", ("X-Forwarded-For", "192.0.2.4")) == .wrong)
+        // Anybody else may write what they like.
+        guess(access, from: "10.0.0.3", ("X-Forwarded-For", "192.0.2.5"))
+        #expect(logIn(access, from: "10.0.0.3", "wrong", ("X-Forwarded-For", "192.0.2.6")) == .tooMany)
     }
 
     @Test func `guesses from very many addresses close neither this machine nor a browser that had logged in`() throws {
@@ -92,13 +114,18 @@ import Testing
         let cookie = try #require(
             access.knownCookie(mayChange: mayChange, for: Self.request()).split(separator: ";").first
         )
-        // Each login of a reader would otherwise bring new guesses at the operators' password.
         var more = 0
         while logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
         #expect(more == Self.limit.atOnce)
+        // Each login of a reader would otherwise bring new guesses at the operators' password.
+        for _ in 0..<100 {
+            let other = access.knownCookie(mayChange: false, for: Self.request()).prefix { $0 != ";" }
+            while logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(other))) == .wrong { more += 1 }
+        }
+        #expect(more == 20)
         let operators = access.knownCookie(mayChange: true, for: Self.request()).prefix { $0 != ";" }
         #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
-        let forged = "carillon_known=" + String(repeating: "0", count: 64)
+        let forged = String(operators.prefix { $0 != "." }) + "." + String(repeating: "0", count: 64)
         #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
     }
 
