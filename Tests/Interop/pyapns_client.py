@@ -87,7 +87,9 @@ class Case:
         return self.run(self.psql, "-qtAX", "-v", "ON_ERROR_STOP=1", "-c", text).strip()
 
     def start(self):
-        self.door = Program(self.carillon, "pyapns", "--port", "0", "--log-format", "json")
+        self.door = Program(
+            self.carillon, "pyapns", "--port", "0", "--log-format", "json", "--certificate-folder", self.folder
+        )
         port = self.door.said["port"]
         self.client = PyapnsCaller(port) if IS_PYTHON_2 else StandardCaller(port)
 

@@ -276,8 +276,12 @@ extension Option {
         .help("The port to listen on; 0 chooses a free port.")
     static let accessToken = Option("access-token", .text("TOKEN"), secrecy: .hidden)
         .help("The token that clients must send; required unless --host is a loopback address.")
-    static let keepCredentials = Option("keep-credentials", .flag)
-        .help("Let 'provision' add apps, but not change an app that exists.")
+    static let replaceCredentials = Option("replace-credentials", .flag)
+        .help(
+            "Let every client that has the access token replace certificates with 'provision'; otherwise it only adds apps."
+        )
+    static let certificateFolder = Option("certificate-folder", .file("DIR"))
+        .help("Let 'provision' read certificates from files in this folder; otherwise clients send their text.")
 
     // web
     /// The same option for `web`.

@@ -16,7 +16,7 @@ struct ProvisionCall {
     let certificate: String
     let environment: AppSettings.Environment
 
-    init(_ parameters: inout CallParameters, readsFiles: Bool) throws {
+    init(_ parameters: inout CallParameters, folder: String?) throws {
         app = try parameters.text("app_id")
         let text = try parameters.text("certificate")
         let environment = try parameters.next("environment")
@@ -34,7 +34,7 @@ struct ProvisionCall {
             )
         }
         self.environment = known
-        certificate = text.contains(Self.certificateLine) ? text : try Self.read(text, readsFiles: readsFiles)
+        certificate = text.contains(Self.certificateLine) ? text : try Self.read(text, in: folder)
         guard Self.encryptedKeyLines.allSatisfy({ !certificate.contains($0) }) else {
             throw XMLRPCFault(
                 .refused,
@@ -44,33 +44,19 @@ struct ProvisionCall {
         }
     }
 
-    /// Reads the file once: its text is stored.
-    private static func read(_ path: String, readsFiles: Bool) throws -> String {
+    /// Reads the file once: its text is stored. Every failure is the same fault, so that nobody learns from it which files there
+    /// are, or what they hold.
+    private static func read(_ path: String, in folder: String?) throws -> String {
         guard !path.contains(keyLine) else { throw isKeyAlone }
-        guard readsFiles else {
+        // Opening anything but a regular file might block forever.
+        guard let folder = folder.flatMap(SmallFile.resolved), path.hasPrefix("/"), let file = SmallFile.resolved(path),
+            file.hasPrefix(folder + "/"), SmallFile.isRegular(file), let text = try? SmallFile.read(file).text,
+            text.contains(certificateLine)
+        else {
             throw XMLRPCFault(
                 .refused,
-                "Pass the certificate as text: the content of the PEM file, with its key. A path would be one on the machine "
-                    + "of carillon pyapns, which reads files only if it listens on a loopback address."
-            )
-        }
-        guard path.hasPrefix("/") else {
-            throw XMLRPCFault(
-                .refused,
-                "The certificate is the text of a PEM file, or its absolute path on the machine of carillon pyapns."
-            )
-        }
-        // Opening any other kind of file might block forever.
-        guard !SmallFile.exists(path) || SmallFile.isRegular(path) else {
-            throw XMLRPCFault(.refused, "Cannot use the file \(path): it is not a regular file.")
-        }
-        let text = try SmallFile.read(path).text
-        guard text.contains(certificateLine) else {
-            if text.contains(keyLine) { throw isKeyAlone }
-            throw XMLRPCFault(
-                .refused,
-                "The file \(path) holds no certificate in PEM: it needs -----BEGIN CERTIFICATE----- and the key. "
-                    + "'openssl pkcs12 -in FILE.p12 -out FILE.pem -nodes' makes it from a .p12."
+                "The certificate is the text of a PEM file, with its key. A path is read only if it is that of such a file in the "
+                    + "folder that 'carillon pyapns' was given with --certificate-folder; this one cannot be read."
             )
         }
         return text

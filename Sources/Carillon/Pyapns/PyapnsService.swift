@@ -10,10 +10,10 @@ struct PyapnsService: Sendable {
 
     let database: ServiceDatabase
     let log: PyapnsLog
-    /// Whether a certificate may be given as a path. Only for clients on this machine: others could find out about its files.
-    let readsFiles: Bool
-    /// Whether 'provision' leaves existing apps unchanged.
-    let keepsApps: Bool
+    /// The only folder whose files clients may name as certificates.
+    let certificateFolder: String?
+    /// Whether 'provision' replaces the certificates of existing apps.
+    let replaces: Bool
 
     /// Answers a call, given the body of its request.
     func answer(_ body: [UInt8]) async -> Result<XMLRPCValue, XMLRPCFault> {
@@ -29,7 +29,7 @@ struct PyapnsService: Sendable {
     private func result(of call: XMLRPCCall) async throws -> XMLRPCValue {
         var parameters = CallParameters(call)
         switch call.method {
-        case "provision": return try await provision(try ProvisionCall(&parameters, readsFiles: readsFiles))
+        case "provision": return try await provision(try ProvisionCall(&parameters, folder: certificateFolder))
         case "notify": return try await notify(try NotifyCall(&parameters))
         case "feedback":
             let app = try parameters.text("app_id")
@@ -48,7 +48,7 @@ struct PyapnsService: Sendable {
             app: call.app,
             certificate: call.certificate,
             environment: call.environment,
-            keepsApps: keepsApps
+            replaces: replaces
         )
         let log = log.log.adding(["app": call.app])
         switch try await database.with(.small, { try await provisioning.run(on: $0) }) {

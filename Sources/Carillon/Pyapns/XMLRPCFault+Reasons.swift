@@ -44,9 +44,10 @@ extension XMLRPCFault {
     }
 
     private init(unavailable error: any Error, effect: String) {
+        let what = error is PostgresError ? "database" : "service"
         self.init(
             .unavailable,
-            "The database cannot do this now. The log of carillon pyapns says why, under the reference "
+            "The \(what) cannot do this now. The log of carillon pyapns says why, under the reference "
                 + "\(Explanation(error).reference). \(effect)"
         )
     }

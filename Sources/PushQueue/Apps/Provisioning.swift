@@ -39,15 +39,15 @@ package struct Provisioning: Sendable {
     private let app: String
     private let text: CredentialText
     private let environment: AppSettings.Environment
-    private let keepsApps: Bool
+    private let replaces: Bool
 
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
-    ///   - keepsApps: an app that exists is left as it is.
-    package init(app: String, certificate: String, environment: AppSettings.Environment, keepsApps: Bool = false) {
+    ///   - replaces: whether the certificate of an app that exists is replaced by a newer one.
+    package init(app: String, certificate: String, environment: AppSettings.Environment, replaces: Bool) {
         self.app = app
         self.environment = environment
-        self.keepsApps = keepsApps
+        self.replaces = replaces
         text = CredentialText(certificate: certificate)
     }
 
@@ -57,6 +57,9 @@ package struct Provisioning: Sendable {
     /// meanwhile.
     package func run(on connection: PostgresConnection) async throws(SettingsError) -> Change {
         let facts = try text.credential().facts
+        guard !facts.topics.isEmpty else {
+            throw SettingsError(.invalid, "The certificate is for no topic, so it is not one for pushes.")
+        }
         return try await settings {
             if try await isPresent(on: connection) { return .nothing }
             return try await connection.transaction {
@@ -99,13 +102,12 @@ package struct Provisioning: Sendable {
         // Nil as well if it cannot be used: then any other is better.
         let storedFacts = stored.flatMap { try? $0.credential().facts }
         let earlier = Terms(present, storedFacts)
-        if keepsApps { return .kept(earlier, reason: "the service was started with --keep-credentials") }
         if let topic = earlier.topic, !StoredCredential.allows(topic, among: facts.topics) {
             throw SettingsError(
                 .invalid,
                 "The app \(app) has the topic \(topic), and this certificate is for "
                     + "\(facts.topics.joined(separator: ", ")): provision it under another app_id, or change the app with "
-                    + "'carillon app set'. With --keep-credentials, carillon pyapns leaves apps as they are."
+                    + "'carillon app set'."
             )
         }
         // A gateway of the app's own is the same in both environments.
@@ -113,13 +115,14 @@ package struct Provisioning: Sendable {
             throw SettingsError(
                 .invalid,
                 "The app \(app) is in the environment \(present.environment), not \(environment): provision it so, or "
-                    + "change it with 'carillon app set \(app.shellQuoted) --environment \(environment)'. With --keep-credentials, "
-                    + "carillon pyapns leaves apps as they are."
+                    + "change it with 'carillon app set \(app.shellQuoted) --environment \(environment)'."
             )
         }
         if stored?.certificate == text.certificate { return .nothing }
+        guard replaces else {
+            return .kept(earlier, reason: "the service was started without --replace-credentials")
+        }
         if let reason = Self.reasonToKeep(stored, storedFacts, for: facts) { return .kept(earlier, reason: reason) }
-        try await refuseShared(on: connection)
         try await store(facts, on: connection)
         var new = present
         new.credential = app
@@ -150,7 +153,8 @@ package struct Provisioning: Sendable {
         }
     }
 
-    /// Stores the certificate as the credential of the app's name. One that was imported under that name stays if it is newer.
+    /// Stores the certificate as the credential of the app's name. One that was imported under that name stays if it is newer, if
+    /// other apps use it, or if nothing is to be replaced.
     private func store(_ facts: Credential.Facts, on connection: PostgresConnection) async throws {
         let credentials = CredentialStore(connection)
         try await credentials.refuseExpired(facts, "provision a newer one")
@@ -165,6 +169,14 @@ package struct Provisioning: Sendable {
                         + "app add' or 'carillon app set', or remove it with 'carillon credential remove \(app.shellQuoted)'."
                 )
             }
+            guard replaces else {
+                throw SettingsError(
+                    .inUse,
+                    "There is a credential \(app) with another certificate, and this service replaces none: give it to the app "
+                        + "with 'carillon app add' or 'carillon app set'."
+                )
+            }
+            try await refuseShared(on: connection)
         }
         try await credentials.write(text, facts, as: app)
     }

@@ -32,6 +32,13 @@ struct PyapnsClient {
         }
     }
 
+    /// The same client, with an access token.
+    func with(_ token: String) -> Self {
+        var client = self
+        client.headers += "Authorization: Bearer \(token)\r\n"
+        return client
+    }
+
     static let authority = Result { try CertificateAuthority(name: "Test") }
 
     /// - Parameter days: how long it is valid. The app of the shop has one for 365 days.

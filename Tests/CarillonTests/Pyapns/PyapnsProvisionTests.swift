@@ -1,4 +1,5 @@
 import CarillonTLS
+import Glibc
 import TestSupport
 import Testing
 
@@ -9,14 +10,25 @@ import Testing
     private typealias Client = PyapnsClient
 
     private func with(
-        _ words: [String] = [],
+        _ words: (Shop) throws -> [String] = { _ in [] },
         _ body: (Shop, PyapnsClient) async throws -> Void
     ) async throws {
         try await Shop.with { shop in
-            try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, _, _ in
+            try await PyapnsClient.with(shop.database.url, in: shop.folder, try words(shop)) { client, _, _ in
                 try await body(shop, client)
             }
         }
+    }
+
+    private static func replacing(_ shop: Shop) throws -> [String] {
+        ["--replace-credentials", "--access-token-file", try shop.folder.write("token", token + "\n")]
+    }
+
+    private static let token = "0123456789abcdef"
+
+    /// A service that replaces certificates, and a client that may make it do so.
+    private func withReplacing(_ body: (Shop, PyapnsClient) async throws -> Void) async throws {
+        try await with(Self.replacing) { try await body($0, $1.with(Self.token)) }
     }
 
     private static let apps = """
@@ -28,7 +40,7 @@ import Testing
 
     @Test func `provision adds an app, writes nothing when it is the same, and takes a newer certificate`() async throws
     {
-        try await with { shop, client in
+        try await withReplacing { shop, client in
             let first = try Client.certificate("com.example.news", days: 100)
             #expect(await client.call("provision", "news", first, "sandbox", "<int>15</int>").isNothing)
             let shopRow = "(shop,com.example.shop,production,f,shop)"
@@ -83,20 +95,46 @@ import Testing
         }
     }
 
-    @Test func `with --keep-credentials it adds apps, and changes none`() async throws {
-        try await with(["--keep-credentials"]) { shop, client in
+    @Test func `without --replace-credentials it adds apps, and replaces no certificate`() async throws {
+        try await with { shop, client in
             let first = try Client.certificate("com.example.news", days: 100)
             #expect(await client.call("provision", "news", first, "sandbox").isNothing)
-            for text in [try Client.certificate("com.example.news"), try Client.certificate("com.example.weather")] {
-                #expect(await client.call("provision", "news", text, "production").isNothing)
-            }
+            #expect(
+                await client.call("provision", "news", try Client.certificate("com.example.news"), "sandbox").isNothing
+            )
             #expect(try await shop.database.value(Self.newsCertificate) == first)
+        }
+        try await Shop.with { shop in
+            let refused = try await shop.run("pyapns", "--port", "0", "--replace-credentials")
+            #expect(refused.status == 2 && refused.errors.contains("--access-token-file"), "\(refused.errors)")
+        }
+    }
+
+    @Test func `a certificate that anybody can make takes the place of none, and none is taken that is for no topic`()
+        async throws
+    {
+        for isReplacing in [false, true] {
+            try await with({ isReplacing ? try Self.replacing($0) : [] }) { shop, client in
+                let client = isReplacing ? client.with(Self.token) : client
+                // The credential of another app has the name of an app that is new.
+                try await shop.database.run("UPDATE carillon.certificates SET name = 'bank'")
+                let before = try await shop.database.rows(Self.versions)
+                let answer = await client.call("provision", "bank", try Client.certificate(Shop.topic), "production")
+                #expect(answer.faultCode == 8002 && answer.contains("bank"), "\(answer)")
+                let plain = try Client.authority.get().issue(commonName: "no topic")
+                let text = plain.certificatePEM + plain.privateKeyPEM
+                let other = await client.call("provision", "new", text, "production")
+                #expect(other.faultCode == 8002 && other.contains("for no topic"), "\(other)")
+                #expect(try await shop.database.rows(Self.versions) == before)
+            }
         }
     }
 
     @Test func `the log says what a provision has changed`() async throws {
         try await Shop.with { shop in
-            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, loop in
+            let words = try Self.replacing(shop)
+            try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, program, loop in
+                let client = client.with(Self.token)
                 for days in [100, 200, 100] {
                     let text = try Client.certificate("com.example.news", days: Int64(days))
                     #expect(await client.call("provision", "news", text, "sandbox").isNothing)
@@ -113,9 +151,13 @@ import Testing
         }
     }
 
-    @Test func `a file is read once, where its client is on this machine`() async throws {
-        try await with { shop, client in
-            let path = try shop.folder.write("apns.pem", try Client.certificate("com.example.news"))
+    @Test func `a file is read once, from the folder that was named, and nothing is told of others`() async throws {
+        try await with({ shop in
+            mkdir(shop.folder.file("apns"), 0o755)
+            return ["--certificate-folder", shop.folder.file("apns")]
+        }) { shop, client in
+            let pem = try Client.certificate("com.example.news")
+            let path = try shop.folder.write("apns/apns.pem", pem)
             #expect(await client.call("provision", "news", path, "sandbox").isNothing)
             #expect(
                 try await shop.database.number(
@@ -123,25 +165,24 @@ import Testing
                 )
                     == 2
             )
-            for (path, reason) in [
-                (shop.folder.file("missing.pem"), "there is no such file"), ("apns.pem", "absolute path"),
-                (shop.folder.path, "not a regular file"), (try shop.folder.write("text", "x"), "no certificate in PEM"),
+            let outside = try shop.folder.write("outside.pem", pem)
+            symlink(outside, shop.folder.file("apns/link.pem"))
+            var answers: Set<String> = []
+            for path in [
+                outside, shop.folder.file("apns/link.pem"), shop.folder.file("apns/../outside.pem"),
+                shop.folder.file("apns/missing.pem"), "apns.pem", shop.folder.file("apns"),
+                try shop.folder.write("apns/text", "x"),
             ] {
-                let answer = await client.call("provision", "news", path, "sandbox")
-                #expect(answer.faultCode == 8002 && answer.contains(reason), "\(answer)")
+                let answer = await client.call("provision", "other", path, "sandbox")
+                #expect(answer.faultCode == 8002 && answer.contains("cannot be read"), "\(answer)")
+                answers.insert(answer)
             }
+            #expect(answers.count == 1)
         }
-        let words = ["--host", "0.0.0.0", "--access-token-file", "TOKEN"]
-        try await Shop.with { shop in
-            let token = try shop.folder.write("token", "0123456789abcdef\n")
-            let words = words.map { $0 == "TOKEN" ? token : $0 }
-            try await Client.with(shop.database.url, in: shop.folder, words) { client, _, _ in
-                var client = client
-                client.headers += "Authorization: Bearer 0123456789abcdef\r\n"
-                let answer = await client.call("provision", "news", token, "sandbox")
-                #expect(answer.faultCode == 8002 && answer.contains("Pass the certificate as text"), "\(answer)")
-                #expect(!answer.contains("0123456789abcdef"))
-            }
+        try await with { shop, client in
+            let path = try shop.folder.write("apns.pem", try Client.certificate("com.example.news"))
+            let answer = await client.call("provision", "news", path, "sandbox")
+            #expect(answer.faultCode == 8002 && answer.contains("--certificate-folder"), "\(answer)")
         }
     }
 
@@ -157,7 +198,7 @@ import Testing
     }
 
     @Test func `a credential that other apps use is not changed`() async throws {
-        try await with { shop, client in
+        try await withReplacing { shop, client in
             try await shop.database.run(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id) SELECT 'other', topic, certificate_id FROM carillon.apps
