@@ -10,8 +10,8 @@ package struct FleetTask: Sendable {
 
     let name: String
 
-    /// The interval has passed, or its start is in the future because the database's clock was set back, or its worker is
-    /// dead.
+    /// The interval has passed, or its start is in the future because the database's clock was set back, or this worker has begun it
+    /// and not ended it, or its worker is dead.
     private static let isDueNow = """
         c.name = $1 AND (c.held_by IS NULL AND (c.next_run <= now()
                 OR c.next_run - c.every + coalesce(make_interval(secs => $2), c.every) <= now()

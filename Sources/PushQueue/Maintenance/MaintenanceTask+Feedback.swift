@@ -19,7 +19,7 @@ extension MaintenanceTask {
 
     /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     static let feedbackLists = MaintenanceTask(
-        name: .feedback,
+        name: .feedbackLists,
         wait: { $0.maintenance.feedbackListWait },
         means: .own(ifDue: { parts, _ in parts.feedback.wasInterrupted }) {
             parts,

@@ -11,9 +11,13 @@ struct MaintenanceTask: Sendable {
         case strays
         case maintain
         case feedback
+        case feedbackLists
         case connections
         case channels
         case channelLists
+
+        /// Tasks in the same line are done one at a time: only one may read a feedback list.
+        var line: Name { self == .feedbackLists ? .feedback : self }
     }
 
     typealias Work = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Void
@@ -21,17 +25,16 @@ struct MaintenanceTask: Sendable {
 
     /// The connection that the task uses.
     enum Means: Sendable {
-        /// The shared connection: the task is short, and waits for no lock.
+        /// The shared connection: the task is short, and waits at most 100 ms for a lock.
         case shared(Work)
         /// A connection of its own: the task may take long or wait for a lock. Whether it is due is asked on the shared one.
         case own(ifDue: Look, Work)
-        /// A connection of its own, in one worker of the fleet at a time. Without an interval, that of the row counts.
+        /// A connection of its own, in one worker of the fleet at a time. If `every` returns nil, the interval is the row's.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
         case none(@Sendable (MaintenanceParts) async -> Void)
     }
 
-    /// Tasks with the same name are done one at a time.
     let name: Name
     /// The wait before each run. If nil, the task ends.
     let wait: @Sendable (inout WorkerState) -> Duration?

@@ -1,0 +1,54 @@
+import CarillonIO
+import Testing
+
+@testable import CarillonPushQueue
+
+@Suite struct MaintenanceStateTests {
+    private var random = SeededGenerator(seed: 7)
+
+    /// The tasks that may be done beside a pass must not make it look as if it had ended.
+    @Test mutating func `a feedback pass that failed waits a minute, whatever else has begun and ended meanwhile`()
+        throws
+    {
+        var state = MaintenanceState(WorkerOptions())
+        let usual = state.feedbackWait(using: &random)
+        #expect(try #require(usual) < .seconds(3))
+        state.began(.feedback)
+        for name in MaintenanceTask.Name.allCases where name != .feedback {
+            state.began(name)
+            state.ended(name)
+        }
+        let wait = state.feedbackWait(using: &random)
+        #expect(try #require(wait) > .seconds(45))
+        state.ended(.feedback)
+        let after = state.feedbackWait(using: &random)
+        #expect(try #require(after) < .seconds(3))
+    }
+
+    @Test func `a channel that could not be made is not tried again every second`() {
+        var state = MaintenanceState(WorkerOptions())
+        #expect(state.channelWait == .seconds(1))
+        state.began(.channels)
+        #expect(state.channelWait == .seconds(60))
+        state.ended(.channels)
+        #expect(state.channelWait == .seconds(1))
+    }
+
+    @Test func `a sweep takes at most a twentieth of the time`() {
+        var state = MaintenanceState(WorkerOptions())
+        #expect(state.sweepWait == .seconds(5))
+        state.swept(in: .seconds(2))
+        #expect(state.sweepWait == .seconds(40))
+    }
+
+    @Test func `a worker with once makes channels and is done, and runs no feedback pass`() {
+        var options = WorkerOptions()
+        options.once = true
+        var state = MaintenanceState(options)
+        var random = SeededGenerator(seed: 7)
+        #expect(state.feedbackWait(using: &random) == nil && state.feedbackListWait == nil)
+        #expect(state.channelWait == .zero && !state.isDoneOnce)
+        state.tried(.channels)
+        #expect(state.channelWait == nil && state.isDoneOnce)
+    }
+}
