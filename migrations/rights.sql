@@ -1,6 +1,6 @@
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 --
--- This file is the last to be applied, so the two statements that call functions of the schema stand at its end: where these
+-- This file is the last to be applied, so the statements that call functions of the schema stand at its end: where these
 -- functions are defined, functions of an older release may still be there beside them.
 
 -- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
@@ -45,6 +45,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, c
     carillon.push_counts, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
+GRANT SELECT, UPDATE ON carillon.reap_lock TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
 TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
@@ -84,7 +85,7 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress

@@ -1,5 +1,6 @@
--- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Whatever ends a push calls
--- end_messages(): settlements, cancels, take-overs and withdrawals. It locks rows of unfinished in order of id.
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
+-- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
+-- rows of unfinished in order of id.
 
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,

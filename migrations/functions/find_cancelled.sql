@@ -1,5 +1,5 @@
--- Finds the jobs that were cancelled while they were in flight or scheduled. Everything that returns jobs to the queue calls
--- find_cancelled() before it does: settle(), release(), take_over(), split() and promote().
+-- Finds the jobs that were cancelled while they were in flight or scheduled. Whoever returns jobs to the queue calls
+-- find_cancelled() before: settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim goes on.
 --
 -- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
 

@@ -1,6 +1,11 @@
 -- Isolates apps from each other by giving each its own role. The owner of the schema calls isolate_app() and unisolate_app();
 -- 0008_isolation.up.sql has the policies. Functions that run as their owner bypass these and ask apps_of_caller().
 
+-- The tables whose rows belong to apps, each with the policies of 0008_isolation.up.sql.
+CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
+LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
+COMMENT ON FUNCTION carillon.guarded_tables IS 'Internal: returns the tables that row security guards while a role is isolated.';
+
 -- enforce_isolation() never waits long, because its lock blocks other sessions.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
@@ -9,7 +14,7 @@ DECLARE
 BEGIN
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
-            AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_apps') ORDER BY c.relname
+            AND c.relname = ANY (carillon.guarded_tables()) ORDER BY c.relname
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;

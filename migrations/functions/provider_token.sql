@@ -1,5 +1,5 @@
 -- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
--- it needs one for a signing key. Only a call with a new token takes locks: one caller for each key.
+-- it needs one for a signing key. Only a call with a new token takes a lock: one caller for each key.
 
 -- If provider_token() returns null, the caller must mint a token with the time in `clock` and call again with it. If another worker
 -- was faster, its token is returned. A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never
@@ -21,9 +21,9 @@ DECLARE
     rest bigint;
 BEGIN
     IF minted IS NOT NULL THEN
-        -- One caller at a time: the next one finds what this one wrote. The lock ends with the statement.
-        PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
-        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
+        -- One caller at a time: the next one finds what this one wrote. The lock ends with the statement. It is a row's, because
+        -- every login may take an advisory lock, and could keep the fleet from minting.
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR NO KEY UPDATE;
     ELSE
         PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since;
     END IF;

@@ -213,7 +213,8 @@ DECLARE
     only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
     batch carillon.reap_batch;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
+    PERFORM FROM carillon.reap_lock l FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN ROW('busy', after, NULL, 0, 0, '{}')::carillon.reap_batch;
     END IF;
     IF after IS NULL THEN
@@ -238,7 +239,7 @@ DECLARE
     batch carillon.reap_batch;
     total bigint := 0;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
+    PERFORM FROM carillon.reap_lock l FOR UPDATE;
     LOOP
         batch := carillon.reap_batch(reap.app, batch.next);
         total := total + batch.deleted;

@@ -1,11 +1,11 @@
 -- What rights.sql has granted, so that a right that is missing later can be named: revoked by hand, or lost when a dump was
 -- restored before its roles existed. rights.sql calls record_rights() at its end, and carillon check reads missing_rights().
 
--- One row for each right of one role. Partitions have no rights of their own.
+-- One row for each right of one role, whoever has granted it. Partitions have no rights of their own.
 CREATE OR REPLACE FUNCTION carillon.present_rights()
 RETURNS TABLE (role text, kind text, object text, column_name text, privilege text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT r.rolname::text, o.kind, o.object, o.column_name, g.privilege_type
+    SELECT DISTINCT r.rolname::text, o.kind, o.object, o.column_name, g.privilege_type
     FROM (
         SELECT 'schema', n.nspname::text, '', n.nspacl FROM pg_namespace n WHERE n.nspname = 'carillon'
         UNION ALL

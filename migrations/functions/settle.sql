@@ -230,7 +230,7 @@ BEGIN
         SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
         FROM unnest(failed_token, failed_status, failed_reason, failed_unregistered_at)
             AS f(token, status, reason, unregistered_at)
-        WHERE f.unregistered_at IS NOT NULL OR f.status = 400 AND f.reason = 'BadDeviceToken'
+        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
     IF has_bad_channels THEN

@@ -21,7 +21,8 @@ package struct SchemaLoss: Sendable {
 
     /// Tables without data of users.
     private static let own: Set<String> = [
-        "carillon.schema_migrations", "carillon.schema_routines", "carillon.installation", "carillon.fleet_tasks",
+        "carillon.schema_migrations", "carillon.schema_routines", "carillon.recorded_rights", "carillon.installation",
+        "carillon.fleet_tasks", "carillon.reap_lock",
     ]
 
     package static func of(

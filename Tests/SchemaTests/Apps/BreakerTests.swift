@@ -221,11 +221,13 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let settlement = TestDatabase.settle([
                 "claim": "5", "worker": "7", "claimed": "2020-01-01Z", "ended": "{1}", "ended_sent": "{0}",
-                "ended_failed": "{2}",
-                "failed": "{1,1}", "failed_reference": "{NULL,NULL}", "failed_token": "{aa,bb}",
-                "failed_status": "{400,400}",
-                "failed_reason": "{BadDeviceToken,BadTopic}", "failed_unregistered_at": "{NULL,NULL}",
-                "failed_apns_id": "{NULL,NULL}", "failed_attempt": "{1,1}",
+                "ended_failed": "{3}",
+                "failed": "{1,1,1}", "failed_reference": "{NULL,NULL,NULL}", "failed_token": "{aa,bb,cc}",
+                // 8 is the status of the binary protocol.
+                "failed_status": "{400,400,8}",
+                "failed_reason": "{BadDeviceToken,BadTopic,BadDeviceToken}",
+                "failed_unregistered_at": "{NULL,NULL,NULL}",
+                "failed_apns_id": "{NULL,NULL,NULL}", "failed_attempt": "{1,1,1}",
             ])
             for setting in ["false", "true"] {
                 try await database.run(
@@ -233,15 +235,15 @@ import Testing
                     UPDATE carillon.apps SET reap_bad_tokens = \(setting);
                     INSERT INTO carillon.workers (id, name, lease_until) VALUES (7, 'w', now()) ON CONFLICT DO NOTHING;
                     INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
-                    VALUES (5, 7, 1, ARRAY[carillon.job(id => 1, lane => 1::smallint, tokens => '{aa,bb}', payload => '{}',
+                    VALUES (5, 7, 1, ARRAY[carillon.job(id => 1, lane => 1::smallint, tokens => '{aa,bb,cc}', payload => '{}',
                         created_at => now())], '2020-01-01Z');
                     \(settlement)
                     """
                 )
                 #expect(
                     try await database.rows(
-                        "SELECT token, reason, source, unregistered_at = '2020-01-01Z' FROM carillon.feedback"
-                    ) == (setting == "true" ? ["(aa,BadDeviceToken,http2,t)"] : [])
+                        "SELECT token, reason, source, unregistered_at = '2020-01-01Z' FROM carillon.feedback ORDER BY token"
+                    ) == (setting == "true" ? ["(aa,BadDeviceToken,http2,t)", "(cc,BadDeviceToken,http2,t)"] : [])
                 )
             }
         }

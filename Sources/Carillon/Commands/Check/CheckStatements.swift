@@ -36,7 +36,7 @@ enum CheckStatements {
         SELECT h.hole, r.roles FROM (
             SELECT 'row security is off on carillon.' || c.relname AS hole FROM pg_class c
             WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
-                AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'own_apps')
+                AND c.relname = ANY (carillon.guarded_tables())
             UNION ALL
             SELECT 'is_guarded of the app ' || a.name || ' is false' FROM carillon.apps a WHERE NOT a.is_guarded
         ) AS h, (SELECT array_agg(DISTINCT a.role::text ORDER BY a.role::text) AS roles FROM carillon.app_roles a) AS r

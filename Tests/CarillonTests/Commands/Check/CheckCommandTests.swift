@@ -145,6 +145,13 @@ import Testing
             try await shop.database.connection.script("REVOKE INSERT ON carillon.results FROM carillon_worker")
             let lacking = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(lacking.status == 78 && lacking.output.contains("INSERT on carillon.results"), "\(lacking.output)")
+            // A right that two roles have granted is recorded once.
+            try await shop.database.connection.script(
+                """
+                BEGIN; GRANT SELECT ON carillon.results TO \(Self.nobody) WITH GRANT OPTION; SET ROLE \(Self.nobody);
+                GRANT SELECT ON carillon.results TO carillon_reader; RESET ROLE; SELECT carillon.record_rights(); ROLLBACK
+                """
+            )
             // Whatever the right, and whosever it is.
             for (revoke, missing) in [
                 ("ALL ON carillon.holds FROM carillon_worker", "DELETE on carillon.holds for carillon_worker"),
@@ -193,6 +200,7 @@ import Testing
                 for hole in [
                     "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
                     "ALTER TABLE carillon.channels DISABLE ROW LEVEL SECURITY",
+                    "DROP POLICY own_apps ON carillon.failures; ALTER TABLE carillon.failures DISABLE ROW LEVEL SECURITY",
                     "UPDATE carillon.apps SET is_guarded = false",
                 ] {
                     try await shop.database.connection.script(hole)

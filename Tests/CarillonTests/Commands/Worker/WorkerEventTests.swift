@@ -124,7 +124,7 @@ import Testing
         "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","app":"shop","message":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished, or grant the rights that were revoked ('carillon check' lists them)."}
         "level":"info","message":"Took over the jobs of workers that died; they held none.","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","workers":1,"claims":2,"jobs":30}
-        "level":"info","message":"A job had more tokens than may be in flight, and was split.","app_id":1,"message":9,"parts":3}
+        "level":"info","message":"A job had more tokens than one job may have, and was split.","app_id":1,"message":9,"jobs":3}
         "level":"error","message":"Too many.","app":"shop","kind":"token_updates","next_try_in":"1m1s500ms"}
         "level":"info","message":"The app can send again.","app":"shop"}
         "level":"warning","message":"Pushes will be retried.","app":"shop","status":429,"reason":"TooManyRequests","pushes":4}
