@@ -14,7 +14,7 @@ package struct PostgresError: CodedError {
         case authentication
         /// The server's own error about a statement: see `sqlState`.
         case server
-        /// The connection is lost or closed: see `outcome` for what became of the statement.
+        /// The connection is lost or closed: see `effect` for what became of the statement.
         case closed
         /// A value is not of the type that the program expected.
         case unexpectedValue

@@ -263,8 +263,11 @@ final class HTTP2Conversation: Conversation {
     private func wasLate(_ tag: UInt32, at now: MonotonicInstant) {
         let submission = submissions[Int(tag)]
         if session.isWritten(submission, bytesWritten: bytesSent) {
-            answers.wasLate()
-            life.wasLate()
+            // The end of an answer may be missing, but not the answer.
+            if !session.hasStatus(submission) {
+                answers.wasLate()
+                life.wasLate()
+            }
         } else if inFlight.hasMoved(tag, to: session.bodyBytesDrained(of: submission)) {
             return inFlight.restart(tag, at: now)
         }

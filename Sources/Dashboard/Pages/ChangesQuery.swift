@@ -7,7 +7,7 @@ import CarillonWeb
 struct ChangesQuery {
     static let pageLength: Int64 = 50
 
-    /// $1: the name of an app, or null for all; $2: only changes before this one, or null.
+    /// $1: only changes before this one; $2: how many; $3: the name of the app.
     private static let all = Statement(
         "web_changes",
         """

@@ -129,6 +129,11 @@ package final class ClientSession {
         !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
     }
 
+    /// Whether the header of the final answer has arrived.
+    package func hasStatus(_ submission: Submission) -> Bool {
+        isCurrent(submission) && streams.pointee.slots[Int(submission.slot)].flags.contains(.hasStatus)
+    }
+
     /// How many bytes of a request's body have been drained.
     package func bodyBytesDrained(of submission: Submission) -> UInt32 {
         isCurrent(submission) ? streams.pointee.slots[Int(submission.slot)].bodySent : 0

@@ -186,6 +186,7 @@ package struct AppStore: Sendable {
         Statement("app_remove_tokens", "DELETE FROM carillon.tokens WHERE app_id = $1"),
         Statement("app_remove_feedback", "DELETE FROM carillon.feedback WHERE app_id = $1"),
         Statement("app_remove_hold", "DELETE FROM carillon.holds WHERE app_id = $1"),
+        Statement("app_remove_rate", "DELETE FROM carillon.rates WHERE app_id = $1"),
         Statement("app_remove_keys", "DELETE FROM carillon.dedupe WHERE app_id = $1"),
         Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1"),
     ]

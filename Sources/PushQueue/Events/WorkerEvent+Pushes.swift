@@ -29,8 +29,8 @@ extension WorkerEvent {
     }
 
     static func split(app: Int32, message: Int64, jobs: Int) -> Self {
-        Self(.split, .info, "A job had more tokens than may be in flight, and was split.")
-            .with(["app_id": app, "message": message, "parts": jobs])
+        Self(.split, .info, "A job had more tokens than one job may have, and was split.")
+            .with(["app_id": app, "message": message, "jobs": jobs])
     }
 
     /// - Parameter pushes: How many were tried again for that cause since this was logged last.

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// The wait between two looks for lanes with rows: 5 ms after one that found some, and up to 50 ms while there are none, with
-/// jitter, so that workers do not look all at once.
+/// The wait between two looks for lanes with rows: 5 ms after one that found some, 20 ms while pushes are in flight, and up to 50 ms
+/// while there are none, with jitter, so that workers do not look all at once. It is longer if looks are expensive.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)

@@ -39,7 +39,7 @@ extension Settlement {
         let attempt: Int16
         /// Milliseconds, or nil if they go back at once.
         let delay: Int32?
-        /// The cause of most of them, or nil if no answer came.
+        /// The cause of most of them, or nil if they have not used up an attempt.
         let cause: RetryCause?
     }
 
@@ -74,7 +74,7 @@ extension Settlement {
         package var sent = 0
         package var failed = 0
         package var expired = 0
-        /// Updates of Live Activities that newer ones have replaced.
+        /// Updates, and background pushes, that newer ones have replaced.
         package var superseded = 0
         /// Retries that have used up an attempt.
         package var retried = 0

@@ -16,7 +16,7 @@ package struct WorkerCounters: Sendable {
         case disconnected
         /// Connected, but the database has not answered for a while.
         case silent
-        /// The lease has expired, so it sends nothing.
+        /// It has not renewed its lease in time, so it sends nothing.
         case leaseUnproven
     }
 

@@ -7,9 +7,9 @@ import Testing
 /// Locks of other sessions, held for longer than a lease: no worker loses its lease, nothing is sent twice, and other apps go
 /// on.
 @Suite struct LockCases {
-    private static let lease = Duration.seconds(5)
+    private static let lease = Duration.seconds(8)
     /// How long the lock is held: several leases.
-    private static let hold = Board.sized(Duration.seconds(12), full: .seconds(28))
+    private static let hold = Board.sized(Duration.seconds(20), full: .seconds(44))
     private static let other = "other"
 
     /// Pushes of an app that does not need the lock arrive within a lease, until the lock was held for long enough.
