@@ -247,6 +247,35 @@ import Testing
         }
     }
 
+    @Test func `rows at the ends of the ranges end, whether their app exists or not`() async throws {
+        try await Queue.with { queue in
+            try await queue.database.run(
+                """
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload)
+                SELECT a.id, l.lane, '{aa}', '{"aps":{}}'
+                FROM unnest('{-2147483648,2147483647}'::integer[]) AS a(id), unnest('{-32768,32767}'::smallint[]) AS l(lane)
+                """
+            )
+            try await queue.drain()
+            #expect(
+                try await queue.database.rows(
+                    "SELECT app_id, reason, count(*) FROM carillon.failures GROUP BY 1, 2 ORDER BY 1"
+                ) == ["(-2147483648,UnknownApp,2)", "(2147483647,UnknownApp,2)"]
+            )
+            try await queue.database.run(
+                """
+                UPDATE carillon.apps SET id = 2147483647;
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload) VALUES
+                    (2147483647, 32767, '{bb}', '{"aps":{}}'), (2147483647, -32768, '{cc}', '{"aps":{}}')
+                """
+            )
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(backend.sent.map(\.token).sorted() == ["bb", "cc"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 0)
+        }
+    }
+
     @Test func `tokens that are far too long fail each for itself`() async throws {
         try await Queue.with { queue in
             try await queue.database.run(

@@ -7,20 +7,23 @@ enum LookStatements {
     /// app of the range, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since
     /// the time until the answer includes other statements.
     ///
+    /// Apps are 64-bit numbers here, and lanes 32-bit ones, so that the walk can begin before the lowest possible lane and end
+    /// after the highest one.
+    ///
     /// A step is bounded by app and by lane separately. A row comparison with the next known lane would not stop the index
     /// scan there: it would go on over all dead entries of that lane, which may be a million.
     static let above = Statement(
         "look",
         """
         WITH RECURSIVE known AS MATERIALIZED (
-            SELECT k.app, k.lane, k.floor, lead(coalesce(k.first_app, k.app), 1, 2147483647) OVER w AS next_app,
+            SELECT k.app, k.lane, k.floor, lead(coalesce(k.first_app, k.app), 1, 2147483648) OVER w AS next_app,
                 lead(CASE WHEN k.first_app IS NULL THEN k.lane ELSE -32768 END, 1, 32767) OVER w AS next_lane
-            FROM unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[]) AS k(app, lane, floor, first_app)
+            FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) AS k(app, lane, floor, first_app)
             WINDOW w AS (ORDER BY k.app, k.lane)
         ), found AS (
             SELECT k.app AS app_id, k.lane, k.next_app, k.next_lane, true AS is_known FROM known k
             UNION ALL
-            SELECT n.app_id, n.lane, f.next_app, f.next_lane, false FROM found f, LATERAL (
+            SELECT n.app_id::bigint, n.lane::integer, f.next_app, f.next_lane, false FROM found f, LATERAL (
                 (SELECT m.app_id, m.lane FROM carillon.messages m
                 WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND m.app_id < f.next_app
                 ORDER BY m.app_id, m.lane LIMIT 1)
@@ -31,10 +34,10 @@ enum LookStatements {
                 ORDER BY m.app_id, m.lane LIMIT 1)
                 LIMIT 1) AS n
         )
-        SELECT f.app_id, f.lane, NULL::bigint AS cost FROM found f
+        SELECT f.app_id::integer, f.lane::smallint, NULL::bigint AS cost FROM found f
         WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
         UNION ALL
-        SELECT k.app, k.lane, NULL FROM known k WHERE (
+        SELECT k.app::integer, k.lane::smallint, NULL FROM known k WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
             ORDER BY m.id LIMIT 1) IS NOT NULL
         UNION ALL
@@ -42,16 +45,18 @@ enum LookStatements {
         """
     )
 
-    /// The walk begins before the lowest possible lane. A range of paused apps is passed as a lane above all of its lanes.
+    /// A range of paused apps is passed as a lane above all of its lanes.
     static func parameters(above floors: [(lane: Lane, id: Int64)], over ranges: [PausedRange] = []) -> Parameters {
         let walked =
             ranges.isEmpty ? floors : floors.filter { floor in !ranges.contains { $0.contains(floor.lane.app) } }
         let ends = ranges.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
-        var parameters = Self.parameters(below: [(Lane(app: .min, number: .min), .max)] + walked + ends)
-        parameters.append(
-            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { $0.first as Int32? })
+        let known = walked + ends
+        return Parameters(
+            PostgresArray([Int64(Int32.min) - 1] + known.map { Int64($0.lane.app) }),
+            PostgresArray([0] + known.map { Int32($0.lane.number) }),
+            PostgresArray([Int64.max] + known.map(\.id)),
+            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { Int64($0.first) as Int64? })
         )
-        return parameters
     }
 
     /// The lanes that `above` has found, and how long the server took. By position, since there may be many lanes.

@@ -49,6 +49,32 @@ import Testing
         }
     }
 
+    @Test func `a look finds lanes at both ends of the ranges, beside known and paused ones`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let ends = [
+                Lane(app: .min, number: .min), Lane(app: .min, number: .max), Lane(app: .max, number: .min),
+                Lane(app: .max, number: .max),
+            ]
+            for lane in ends {
+                try await database.run(
+                    "INSERT INTO carillon.messages (app_id, lane, tokens, payload) VALUES (\(lane.app), \(lane.number), '{aa}', '{}')"
+                )
+            }
+            #expect(try await look(database, over: []) == ends)
+            let paused = [PausedRange(first: 1, last: 4), PausedRange(first: 2_147_483_640, last: 2_147_483_646)]
+            #expect(try await look(database, over: paused) == ends)
+            // Those that are known.
+            for known in ends {
+                let floors = [(known, Int64.min)]
+                let found = try await database.connection.query(
+                    LookStatements.above,
+                    LookStatements.parameters(above: floors)
+                ) { try LookStatements.lanes($0).lanes }
+                #expect(found.sorted() == ends)
+            }
+        }
+    }
+
     @Test func `due jobs of more than a megabyte move one at a time, and all of them move`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
