@@ -48,6 +48,8 @@ package struct PostgresError: CodedError {
     package let constraint: String?
     /// The table of the row that another session has locked, if the server names it.
     package var lockedRelation: String?
+    /// Whether a trigger that a user has added caused the error. Known only of errors of schema and rights.
+    package var isOfTrigger = false
     package var statement: String?
     /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
     package var isOwnFault = false
@@ -105,6 +107,12 @@ extension PostgresError {
         case "57": state.hasPrefix("57P") || state == "57014"
         default: Self.transientStates.contains(state)
         }
+    }
+
+    /// Whether PostgreSQL refuses the statement for its content, such as a row that violates a constraint. Errors of schema and
+    /// rights say nothing about the content, unless they come from a trigger of a user. `carillon.is_refusal` decides alike.
+    package var isRefusal: Bool {
+        !isTransient && (isOfTrigger || !SQLState.wrongSchemaOrRights.contains(sqlState ?? ""))
     }
 
     private static let transientStates: Set<String> = ["55P03", "25P03", "25P04", "25006", "26000", "42P05"]

@@ -15,6 +15,9 @@ package enum SQLState {
     /// The schema is missing or of a different version than the program.
     package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
+    /// The schema, or the rights in it, are not as they should be. That says nothing about a row.
+    package static let wrongSchemaOrRights = wrongSchema.union([insufficientPrivilege])
+
     /// A function of the schema rejected a value and named it.
     package static let badValue = "22023"
     package static let tooLarge = "54000"

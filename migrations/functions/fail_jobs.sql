@@ -11,6 +11,19 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
+-- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
+-- about it: the statement fails as a whole, and is repeated once they are mended. If a trigger raises them, they are refusals: its
+-- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
+-- other words of a context depend on lc_messages.
+CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT carillon.is_transient(state)
+        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42501|42703|42883|42P01)$'
+            OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
+$$;
+COMMENT ON FUNCTION carillon.is_refusal IS
+    'Internal: returns whether PostgreSQL refuses a row, by the SQLSTATE and the context of the error.';
+
 -- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
 -- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
@@ -23,6 +36,7 @@ DECLARE
     is_written boolean := false;
     name text;
     lost carillon.unfinished;
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     BEGIN
@@ -32,7 +46,8 @@ BEGIN
         is_written := true;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             -- Otherwise the message would never end.
@@ -55,7 +70,8 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
     END;
@@ -71,7 +87,8 @@ BEGIN
             RETURN true;
         EXCEPTION
             WHEN OTHERS OR assert_failure THEN
-                IF carillon.is_transient(SQLSTATE) THEN
+                GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+                IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                     RAISE;
                 END IF;
         END;
@@ -127,6 +144,7 @@ DECLARE
     -- For any other reason, the job fails before the attempt that it was waiting for.
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
@@ -142,7 +160,8 @@ BEGIN
         FROM pg_catalog.unnest(jobs) AS j));
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
             RAISE;
         END IF;
         IF half > 0 THEN
@@ -165,6 +184,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
     whole carillon.job;
+    context text;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
@@ -182,7 +202,8 @@ BEGIN
             attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');

@@ -50,6 +50,7 @@ DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
     inserted bigint[] := '{}';
     refused carillon.job[];
+    context text;
 BEGIN
     BEGIN
         -- use_session_path(), the second form.
@@ -83,7 +84,8 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             IF half = 0 THEN
@@ -137,12 +139,14 @@ CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
             RAISE;
         END IF;
         PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');

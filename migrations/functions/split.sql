@@ -32,6 +32,7 @@ DECLARE
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
     wanted integer;
+    context text;
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
     INTO list, bodies FROM (
@@ -73,7 +74,8 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             -- Some jobs may be stored one by one; the others fail.

@@ -43,7 +43,10 @@ final class ServerResult: @unchecked Sendable {
             detail: field("D"),
             constraint: field("n")
         )
-        if sqlState == "55P03" { error.lockedRelation = field("W").flatMap(Self.relation) }
+        if sqlState == SQLState.lockNotAvailable { error.lockedRelation = field("W").flatMap(Self.relation) }
+        if let sqlState, SQLState.wrongSchemaOrRights.contains(sqlState) {
+            error.isOfTrigger = field("W").map(Self.hasTrigger) ?? false
+        }
         return error
     }
 
@@ -54,6 +57,16 @@ final class ServerResult: @unchecked Sendable {
             let end = context[start...].firstIndex(of: "\"")
         else { return nil }
         return String(context[start..<end])
+    }
+
+    /// Whether a trigger is in the error context: a function of PL/pgSQL without arguments, or one of another procedural language,
+    /// in which none of ours is written. Only these words are the same in every language of messages.
+    static func hasTrigger(_ context: String) -> Bool {
+        context.split(separator: "\n").contains { line in
+            guard let name = line.firstRange(of: "PL/"), !line[..<name.lowerBound].contains("\"") else { return false }
+            let rest = line[name.upperBound...]
+            return !rest.hasPrefix("pgSQL") || rest.contains("()")
+        }
     }
 
     /// Whether the error ends the session: `ERROR` ends only the statement. `V` is the untranslated severity.

@@ -21,7 +21,7 @@ extension WorkerEvent {
     static func cannotEnd(app: String, message: Int64, error: String) -> Self {
         let remedy =
             "While this worker runs, remove the trigger or constraint that was added to carillon.inflight or "
-            + "carillon.unfinished, or grant the rights that were revoked ('carillon check' lists them)."
+            + "carillon.unfinished."
         let sentence =
             "PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again."
         return Self(.cannotEnd, .error, sentence)

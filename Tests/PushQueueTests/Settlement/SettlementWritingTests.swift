@@ -73,6 +73,25 @@ import Testing
         #expect(writing.unrecorded.map(\.job) == [0])
     }
 
+    @Test(arguments: ["42501", "42P01", "42703", "42883", "3F000", "25006"])
+    func `an error of schema or rights is no fault of a job, unless a trigger raises it`(state: String) {
+        var writing = self.writing(jobs: 3)
+        var error = PostgresError(.server, "not now", sqlState: state)
+        for _ in 0..<10 {
+            guard case .writeAgain(stuck: nil) = writing.callFailed(with: error) else {
+                Issue.record("The settlement was cut.")
+                return
+            }
+        }
+        guard case .settlement(let settlement) = writing.next else {
+            Issue.record("A job was given up.")
+            return
+        }
+        #expect(settlement.settled.count == 3)
+        error.isOfTrigger = true
+        if case .writeNext = writing.callFailed(with: error) {} else { #expect(state == "25006") }
+    }
+
     /// Plays a database that refuses some jobs and loses some answers.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `only the jobs at fault are given up, whatever answers are lost`(seed: UInt64) {

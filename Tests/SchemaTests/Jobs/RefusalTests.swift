@@ -1,3 +1,4 @@
+import CarillonPostgres
 import TestSupport
 import Testing
 
@@ -90,6 +91,34 @@ import Testing
                     ? "ALTER TABLE carillon.messages DROP CONSTRAINT mine" : "DROP TRIGGER mine ON carillon.messages"
             )
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "4")
+        }
+    }
+
+    @Test(arguments: ["release(W, '{1}')", "take_over(W)", "promote(10)", "split(1, 1::smallint, 103, 2)"])
+    func `without the right to insert into the queue, jobs stay where they are`(call: String) async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let worker = try await database.addWorker()
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
+                    (\(worker), 1, ARRAY[\(Self.held(100, "{aa}"))]), (999, 1, ARRAY[\(Self.held(101, "{bb}"))]);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (102, 1, '{cc}', '{}', now());
+                INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (103, 1, '{aa,bb,cc}', '{}');
+                REVOKE INSERT ON carillon.messages FROM carillon_worker;
+                SET ROLE carillon_worker
+                """
+            )
+            let named = call.replacing("W", with: "\(worker)")
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.rows("SELECT c::text FROM carillon.\(named) AS c")
+            }
+            #expect(error?.sqlState == "42501")
+            try await database.run("RESET ROLE")
+            for table in ["inflight", "scheduled", "messages"] {
+                let count = try await database.number("SELECT count(*) FROM carillon.\(table)")
+                #expect(count == (table == "inflight" ? 2 : 1))
+            }
+            #expect(try await database.rows(Self.failures) == [])
         }
     }
 

@@ -121,7 +121,7 @@ import Testing
         "level":"warning","message":"The outcome of a claim came too late to be recorded.","claim":5}
         "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","app":"shop","message":9,"error":"violates"}
         "level":"error","message":"PostgreSQL refused to record anything of a message's outcome.","app":"shop","message":9,"error":"violates"}
-        "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","app":"shop","message":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished, or grant the rights that were revoked ('carillon check' lists them)."}
+        "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","app":"shop","message":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished."}
         "level":"info","message":"Took over the jobs of workers that died; they held none.","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","workers":1,"claims":2,"jobs":30}
         "level":"info","message":"A job had more tokens than one job may have, and was split.","app_id":1,"message":9,"jobs":3}
