@@ -125,11 +125,15 @@ final class AppWatch {
             guard let connection = database.current else {
                 throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
             }
+            guard context.event({ $0.schedule.refusals.mayTry(.token, at: .now) }) else {
+                throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
+            }
             let parameters = CredentialStatements.parameters(row.certificate, row.since, refusing: refused, minted)
             do throws(PostgresError) {
                 let (token, now) = try await database.ask(connection, CredentialStatements.providerToken, parameters) {
                     try CredentialStatements.token($0)
                 }
+                context.event { $0.schedule.refusals.succeeded(.token) }
                 guard let token else {
                     minted = key.mint(at: now)
                     continue
@@ -138,6 +142,7 @@ final class AppWatch {
                 return token
             } catch {
                 database.failed(error, on: connection)
+                if error.code == .server { context.event { $0.schedule.refusals.refused(.token) } }
                 throw error
             }
         }
@@ -163,11 +168,13 @@ final class AppWatch {
     /// Writes each note by itself, so that a locked row delays only its own.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
         var failure: PostgresError?
-        for note in context.event({ $0.tallies.takeNotes() }) {
+        var notes = ArraySlice(context.event { $0.tallies.takeNotes() })
+        while let note = notes.first {
             do throws(PostgresError) {
                 try await write(note, on: connection)
+                notes.removeFirst()
             } catch {
-                if error.isTransient { context.event { $0.tallies.keep(note) } }
+                notes = context.event { $0.tallies.notesFailed(notes, with: error) }
                 failure = error
             }
         }

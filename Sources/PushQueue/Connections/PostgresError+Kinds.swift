@@ -4,6 +4,9 @@ extension PostgresError {
     /// The lock timeout or the statement timeout has passed.
     var metLock: Bool { sqlState == "55P03" || sqlState == "57014" }
 
+    /// Other transactions were in the way.
+    var isConflict: Bool { sqlState?.hasPrefix("40") ?? false }
+
     /// The statement may be too large for the server, so a smaller one may succeed.
     var isAboutSize: Bool { isTooLarge || sqlState == "53200" || sqlState == "XX000" }
 

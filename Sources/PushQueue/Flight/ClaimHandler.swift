@@ -63,18 +63,28 @@ struct ClaimHandler: Sendable {
     }
 
     /// Repeats the step, after a wait if the worker is still connected.
-    private mutating func again(_ step: Step, after error: PostgresError, _ state: inout WorkerState) -> Step {
-        retries.wait(after: error, &state).map { .wait($0) } ?? step
+    private mutating func again(_ step: Step, _ state: inout WorkerState) -> Step {
+        retries.wait(&state).map { .wait($0) } ?? step
     }
 
     /// Repeats a step that a worker takes only while it is working.
-    private mutating func againIfWorking(
-        _ step: Step,
-        after error: PostgresError? = nil,
-        _ state: inout WorkerState
-    ) -> Step? {
-        guard state.phase == .working else { return release(&state) }
-        return error.map { again(step, after: $0, &state) } ?? step
+    private mutating func againIfWorking(_ step: Step, _ state: inout WorkerState) -> Step? {
+        state.phase == .working ? again(step, &state) : release(&state)
+    }
+
+    /// Takes a step that is due, perhaps after a wait: PostgreSQL may refuse such statements. An event `waited` leads here again.
+    private mutating func take(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step {
+        retries.wait(before: kind, &state, at: now).map { .wait($0) } ?? step
+    }
+
+    /// Likewise a step that a worker takes only while it is working.
+    private mutating func takeIfWorking(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step? {
+        state.phase == .working ? take(step, kind, &state) : release(&state)
+    }
+
+    private mutating func succeeded(_ kind: RefusalPace.Kind, _ state: inout WorkerState) {
+        retries.succeeded()
+        state.schedule.refusals.succeeded(kind)
     }
 
     private mutating func log(_ event: WorkerEvent) { news.append(.happened(event)) }
@@ -99,7 +109,7 @@ struct ClaimHandler: Sendable {
         if places.isEmpty { return goOn(from: question, &state) }
         guard state.phase == .working else { return release(&state) }
         enter(.asking(question, places))
-        return .ask(question, claim.jobs, places)
+        return take(.ask(question, claim.jobs, places), .question, &state)
     }
 
     private mutating func goOn(from question: Flight.Question, _ state: inout WorkerState) -> Step? {
@@ -109,7 +119,6 @@ struct ClaimHandler: Sendable {
         }
     }
 
-    /// If PostgreSQL keeps rejecting the question, the claim goes back and the app is held: nothing is sent without an answer.
     private mutating func answered(
         _ question: Flight.Question,
         on places: [Int32],
@@ -118,6 +127,7 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         switch event {
         case .decided(let answer):
+            succeeded(.question, &state)
             claim.jobs.keep(places, answer.decisions)
             news.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
@@ -130,15 +140,19 @@ struct ClaimHandler: Sendable {
             log(.stale(claim: claim.jobs.id))
             state.schedule.stoppedWaiting(app)
             return end(&state)
-        case .waited: return againIfWorking(.ask(question, claim.jobs, places), &state)
+        case .waited: return takeIfWorking(.ask(question, claim.jobs, places), .question, &state)
         case .failed(let error):
-            guard retries.mayRepeat(after: error) else {
-                if let event = state.cannotAsk(question, app, error, at: now) { log(event) }
-                return release(&state)
-            }
-            return againIfWorking(.ask(question, claim.jobs, places), after: error, &state)
+            retries.failed(.question, with: error, &state)
+            guard retries.mayRepeat else { return giveUp(question.purpose, after: error, &state) }
+            return againIfWorking(.ask(question, claim.jobs, places), &state)
         default: return release(&state)
         }
+    }
+
+    /// Nothing is sent without an answer: the claim goes back, and the app is held.
+    private mutating func giveUp(_ purpose: String, after error: PostgresError, _ state: inout WorkerState) -> Step? {
+        if let event = state.cannotAsk(purpose, of: app, error, at: now) { log(event) }
+        return release(&state)
     }
 
     // MARK: Keeping to a rate
@@ -151,7 +165,7 @@ struct ClaimHandler: Sendable {
     private mutating func takeTurn(_ state: inout WorkerState) -> Step? {
         guard state.phase == .working else { return release(&state) }
         enter(.takingTurn)
-        return turnStep(state)
+        return take(turnStep(state), .turn, &state)
     }
 
     private func turnStep(_ state: WorkerState) -> Step {
@@ -159,6 +173,7 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func turnTaken(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
+        if case .turnGiven = event { succeeded(.turn, &state) }
         switch event {
         case .turnGiven(let wait?):
             guard wait > .zero else { return send(&state) }
@@ -167,8 +182,11 @@ struct ClaimHandler: Sendable {
         case .turnGiven(nil):
             state.foundNoTurn(for: app, at: now)
             return release(&state)
-        case .waited: return againIfWorking(turnStep(state), &state)
-        case .failed(let error): return againIfWorking(turnStep(state), after: error, &state)
+        case .waited: return takeIfWorking(turnStep(state), .turn, &state)
+        case .failed(let error):
+            retries.failed(.turn, with: error, &state)
+            guard retries.mayRepeat else { return giveUp("space out the app's pushes", after: error, &state) }
+            return againIfWorking(turnStep(state), &state)
         default: return release(&state)
         }
     }
@@ -202,17 +220,20 @@ struct ClaimHandler: Sendable {
     private mutating func release(_ state: inout WorkerState) -> Step? {
         state.schedule.stoppedWaiting(app)
         enter(.releasing)
-        return .release(claim.jobs)
+        return take(.release(claim.jobs), .release, &state)
     }
 
     /// If PostgreSQL keeps rejecting the release, the row of the claim stays. It is released later as a stray, or taken
     /// over once the worker has ended.
     private mutating func released(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
         switch event {
-        case .waited: return .release(claim.jobs)
+        case .waited: return take(.release(claim.jobs), .release, &state)
         case .failed(let error):
-            if retries.mayRepeat(after: error) { return again(.release(claim.jobs), after: error, &state) }
-        case .released: state.schedule.released(claim, at: now)
+            retries.failed(.release, with: error, &state)
+            if retries.mayRepeat { return again(.release(claim.jobs), &state) }
+        case .released:
+            succeeded(.release, &state)
+            state.schedule.released(claim, at: now)
         default: break
         }
         return end(&state)
@@ -231,7 +252,7 @@ struct ClaimHandler: Sendable {
     private mutating func writeNextOrConclude(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
         if writing.isOver { return conclude(writing, &state) }
         stage = .settling(writing)
-        return .write(writing)
+        return take(.write(writing), .settlement, &state)
     }
 
     private mutating func settled(
@@ -243,9 +264,10 @@ struct ClaimHandler: Sendable {
         switch event {
         case .written(let effect):
             writing.callEnded(effect)
-            retries.resetBackOff()
+            succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):
+            retries.failed(.settlement, with: error, &state)
             switch writing.callFailed(with: error) {
             case .writeNext: break
             case .awaitRest: return awaitRest(writing.hasRest, &state)
@@ -255,7 +277,7 @@ struct ClaimHandler: Sendable {
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
                 stage = .settling(writing)
-                return again(.write(writing), after: error, &state)
+                return again(.write(writing), &state)
             }
         case .counted: return learn(writing, &state)
         default: return awaitRest(writing.hasRest, &state)

@@ -29,7 +29,7 @@ extension Flight {
 
     enum Event: Sendable {
         case claimed(ClaimRows)
-        case claimFailed(wasTooLarge: Bool)
+        case claimFailed(ClaimFault)
         /// What the question's statement answers.
         case decided(PushDecisions)
         /// Another worker has taken the claim over.

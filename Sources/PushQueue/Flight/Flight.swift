@@ -53,6 +53,8 @@ struct Flight: Sendable {
             if case .wasSplit(let jobs?) = event {
                 state.schedule.board.found([plan.lane], at: now)
                 if jobs > 0 { news.append(.happened(.split(app: app, message: message, jobs: jobs))) }
+            } else {
+                state.splitFailed(in: plan.lane, at: now)
             }
             stage = .over
             return .end
@@ -62,10 +64,10 @@ struct Flight: Sendable {
 
     private mutating func claimed(_ event: Event, _ state: inout WorkerState, at now: MonotonicInstant) -> Step {
         guard case .claimed(let rows) = event else {
-            if case .claimFailed(let wasTooLarge) = event {
-                state.schedule.claimFailed(plan, wasTooLarge: wasTooLarge, at: now)
+            if case .claimFailed(let fault) = event {
+                state.claimFailed(plan, fault, at: now)
             } else {
-                state.schedule.claimFailed(plan, at: now)
+                state.claimFailed(plan, .connection, at: now)
             }
             stage = .over
             return .end

@@ -109,7 +109,7 @@ final class FlightRunner {
         if isLarge { await database.waitForLarge() }
         defer { if isLarge { database.largeEnded() } }
         // Since the claim was planned, the connection may have been lost.
-        guard let connection = database.current else { return .claimFailed(wasTooLarge: false) }
+        guard let connection = database.current else { return .claimFailed(.connection) }
         let app = context.state.apps[plan.lane.app]
         let installation = context.state.lease.installation
         let parameters = ClaimStatement.parameters(
@@ -126,7 +126,7 @@ final class FlightRunner {
             )
         } catch {
             database.failed(error, on: connection)
-            return .claimFailed(wasTooLarge: error.isAboutSize)
+            return .claimFailed(ClaimFault(error))
         }
     }
 

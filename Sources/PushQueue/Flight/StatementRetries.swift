@@ -8,20 +8,42 @@ struct StatementRetries: Sendable {
 
     /// The last try has timed out waiting for a lock.
     private(set) var metLock = false
+    /// PostgreSQL has refused the last try.
+    private var wasRefused = false
+    /// It has refused it for its content, so the success of another statement says nothing of the next try.
+    private var wasRejected = false
     private var backOff = BackOff.statements
     private var rejections = 0
 
-    /// Returns false if PostgreSQL has rejected the statement for its content in each try.
-    mutating func mayRepeat(after error: PostgresError) -> Bool {
-        if !error.isTransient { rejections += 1 }
-        return rejections < Self.tries
+    /// - Parameter kind: What the statement is for.
+    mutating func failed(_ kind: RefusalPace.Kind, with error: PostgresError, _ state: inout WorkerState) {
+        metLock = error.metLock
+        // Locks are waited for one after the other, which is a pace too.
+        wasRefused = !metLock && (error.code == .server || error.code == .unexpectedValue)
+        if wasRefused { state.schedule.refusals.refused(kind) }
+        wasRejected = wasRefused && error.isRefusal
+        if error.isRefusal { rejections += 1 }
     }
+
+    /// False if PostgreSQL has rejected the statement for its content in each try.
+    var mayRepeat: Bool { rejections < Self.tries }
 
     /// The wait until the next try. Nil means at once: the worker is no longer connected.
-    mutating func wait(after error: PostgresError, _ state: inout WorkerState) -> Duration? {
-        metLock = error.metLock
-        return state.retryWait(&backOff)
+    mutating func wait(_ state: inout WorkerState) -> Duration? { state.retryWait(&backOff) }
+
+    /// The wait before a try that is due, while PostgreSQL refuses such statements. Nil means at once.
+    mutating func wait(
+        before kind: RefusalPace.Kind,
+        _ state: inout WorkerState,
+        at now: MonotonicInstant
+    ) -> Duration? {
+        guard wasRejected || state.schedule.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
+        return state.schedule.refusals.take(at: now) ? nil : wait(&state)
     }
 
-    mutating func resetBackOff() { backOff.reset() }
+    mutating func succeeded() {
+        backOff.reset()
+        wasRefused = false
+        wasRejected = false
+    }
 }

@@ -18,6 +18,7 @@ final class BreakerWatch {
         let parameters = BreakerStatements.parameters(counts, of: context.state.lease.id)
         do throws(PostgresError) {
             try await connection.execute(BreakerStatements.writeCounts, parameters)
+            context.event { $0.tallies.countsWritten() }
         } catch {
             context.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error

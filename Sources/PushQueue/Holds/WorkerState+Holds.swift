@@ -49,13 +49,14 @@ extension WorkerState {
     }
 
     /// PostgreSQL rejects a question about the app's pushes.
+    /// - Parameter purpose: What PostgreSQL would do to answer it.
     mutating func cannotAsk(
-        _ question: Flight.Question,
-        _ app: Int32,
+        _ purpose: String,
+        of app: Int32,
         _ error: PostgresError,
         at now: MonotonicInstant
     ) -> WorkerEvent? {
-        hold(app, for: Hold(.database, "PostgreSQL cannot \(question.purpose): \(error.message)"), at: now)
+        hold(app, for: Hold(.database, "PostgreSQL cannot \(purpose): \(error.message)"), at: now)
     }
 
     /// The gateway has answered pushes of the app.

@@ -200,14 +200,14 @@ final class LeaseKeeper {
     }
 
     func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in context.state.lease.agedStrays {
+        for claim in context.event({ $0.straysToRelease() }) {
             do throws(PostgresError) {
                 let parameters = ClaimKey.parameters(releasing: [claim], of: context.state.lease.id)
                 try await connection.execute(ClaimKey.release, parameters)
             } catch {
-                // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }
                 database.logError(error)
+                guard context.event({ $0.mayReleaseNext(after: error, at: .now) }) else { return }
             }
         }
     }

@@ -12,8 +12,6 @@ struct LaneBoard: Sendable {
         case pushes(room: Int, most: Int = .max)
     }
 
-    /// How long a lane is parked when the server has no memory for one of its rows.
-    static let parkingTime = Duration.seconds(1)
     /// How many rounds of a ring may pass without a claim. In each, a lane in debt gets another quantum: if it is alone, it pays
     /// the debt in a few.
     private static let rounds = 4
@@ -69,12 +67,9 @@ struct LaneBoard: Sendable {
         change(plan.lane) { $0.claimed(plan, rows: rows, pushes: pushes, first: first, next: next, at: now) }
     }
 
-    /// A claim was not made. The lane is parked if the server has no memory for a single row.
-    mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
-        let state = change(plan.lane) { $0.abandoned(plan, wasTooLarge: wasTooLarge) }
-        guard let state, wasTooLarge, plan.rows == 1 else { return }
-        self[state.depth, plan.lane.urgency].remove(plan.lane)
-        parked.park(plan.lane, until: now + Self.parkingTime)
+    /// A claim was not made.
+    mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool) {
+        change(plan.lane) { $0.abandoned(plan, wasTooLarge: wasTooLarge) }
     }
 
     /// Rows are back in these lanes, or were found below their floors.
@@ -104,18 +99,15 @@ struct LaneBoard: Sendable {
     /// - Parameters:
     ///   - now: When the lane becomes known. If nil, a lane that is not known is left alone.
     ///   - event: Says whether the lane joins its ring.
-    /// - Returns: What is known of the lane now.
-    @discardableResult
     private mutating func change(
         _ lane: Lane,
         orBeginAt now: MonotonicInstant? = nil,
         _ event: (inout LaneState) -> Bool
-    ) -> LaneState? {
-        guard var state = states[lane] ?? now.map({ LaneState(at: $0) }) else { return nil }
+    ) {
+        guard var state = states[lane] ?? now.map({ LaneState(at: $0) }) else { return }
         let joins = event(&state)
         states[lane] = state
         if joins { self[state.depth, lane.urgency].append(lane) }
-        return state
     }
 
     private mutating func rejoin(_ lanes: [Lane]) {

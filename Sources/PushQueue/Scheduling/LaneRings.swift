@@ -22,11 +22,6 @@ struct LaneRings: Sendable {
             compact()
         }
 
-        mutating func remove(_ lane: Lane) {
-            guard members.remove(lane) != nil, let index = lanes[start...].firstIndex(of: lane) else { return }
-            lanes.remove(at: index)
-        }
-
         /// Puts the first lane at the end.
         mutating func rotate() {
             guard let lane = first else { return }

@@ -8,6 +8,9 @@ struct Schedule: Sendable {
     var board: LaneBoard
     private var admission: Admission
     private(set) var slots = ClaimSlots()
+    private var rests = ClaimRests()
+    /// Of claims, and of what flights need.
+    var refusals = RefusalPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
@@ -36,23 +39,54 @@ struct Schedule: Sendable {
         of apps: AppDirectory,
         _ holds: AppHolds
     ) -> ClaimPlan? {
-        guard min(ceiling, admission.room) > 0 else { return nil }
-        // The board asks for an open slot first, and then for the allowance of each lane's app.
-        let plan = board.next(in: slots, at: now) {
-            admission.allowance(of: $0.app, within: ceiling, apps, holds, at: now)
+        guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
+        let mustTry = refusals.limits(.claim)
+        // The board asks for an open slot first, and then for the allowance of each lane and its app.
+        let plan = board.next(in: slots, at: now) { lane in
+            if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }
+            // Lanes that have failed leave a try for one that has not.
+            let hasFailed = rests.hasFailed(lane)
+            if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
+                return .blocked(until: end)
+            }
+            return admission.allowance(of: lane.app, within: ceiling, apps, holds, at: now)
         }
         guard let plan else { return nil }
+        if mustTry || rests.hasFailed(plan.lane) { _ = refusals.take(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
         return plan
     }
 
     /// The claim was not made.
-    mutating func claimFailed(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
+    mutating func claimFailed(
+        _ plan: ClaimPlan,
+        _ fault: ClaimFault,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
         slots.free(plan.depth)
-        board.abandoned(plan, wasTooLarge: wasTooLarge, at: now)
+        board.abandoned(plan, wasTooLarge: fault == .size)
         admission.release(Int(plan.pushes), of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
+        guard fault != .connection else { return }
+        refusals.refused(.claim)
+        rests.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
+    }
+
+    /// The lane has a row that could not be split: claims would only find it again.
+    mutating func splitFailed(
+        in lane: Lane,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        rests.failed(lane, at: now, using: &generator)
+    }
+
+    /// Forgets lanes that have had no rows for a while.
+    mutating func forgetIdle(at now: MonotonicInstant) {
+        board.forgetIdle(at: now)
+        rests.forgetIdle(at: now)
     }
 
     /// Returns the row that has to be split, if any.
@@ -66,6 +100,8 @@ struct Schedule: Sendable {
         let most = admission.mostPushes(at: apps.maxRate(of: plan.lane.app))
         let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
+        refusals.succeeded(.claim)
+        rests.succeeded(plan.lane, hasRows: answer.rows > 0)
         board.claimed(
             plan,
             rows: answer.rows,

@@ -12,6 +12,8 @@ struct Tallies: Sendable {
 
     /// Counts that are not written yet.
     private var counts: [Int32: Settlement.Tally] = [:]
+    /// The last ones could not be written.
+    private var areCountsRefused = false
     private var notes = CredentialNotes()
     private var errors = RepeatedEvents<String>(interval: .seconds(30))
     private var retries = RepeatedEvents<AppCause>(interval: .seconds(60))
@@ -29,14 +31,18 @@ struct Tallies: Sendable {
         return counts
     }
 
+    mutating func countsWritten() { areCountsRefused = false }
+
     mutating func countsFailed(_ counts: [Int32: Settlement.Tally], _ effect: PostgresError.Effect) {
+        areCountsRefused = true
         guard effect == .nothingDone else { return }
         for (app, tally) in counts { add(tally, of: app) }
     }
 
-    /// Most pushes of the app fail because of its settings, so the counts are written at once for the breaker.
+    /// Most pushes of the app fail because of its settings, so the counts are written at once for the breaker: but for those that
+    /// could not be written, which are tried once a second.
     func isSuspect(_ app: Int32) -> Bool {
-        guard let counts = counts[app], counts.bad >= 100 else { return false }
+        guard !areCountsRefused, let counts = counts[app], counts.bad >= 100 else { return false }
         return counts.bad * 2 > counts.sent + counts.failed
     }
 
@@ -49,8 +55,16 @@ struct Tallies: Sendable {
     /// Returns all notes, in the order in which they are to be written.
     mutating func takeNotes() -> [CredentialNotes.Note] { notes.take() }
 
-    /// A note was not written. It is written again, unless there is a later one.
-    mutating func keep(_ note: CredentialNotes.Note) { notes.keep(note) }
+    /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.
+    /// - Returns: Those to write now.
+    mutating func notesFailed(
+        _ failed: ArraySlice<CredentialNotes.Note>,
+        with error: PostgresError
+    ) -> ArraySlice<CredentialNotes.Note> {
+        let isOfFirst = error.isRefusal || error.metLock
+        for note in isOfFirst ? failed.prefix(1) : failed where !error.isRefusal { notes.keep(note) }
+        return isOfFirst ? failed.dropFirst() : []
+    }
 
     // MARK: Events
 

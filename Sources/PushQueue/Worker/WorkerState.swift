@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonIO
+import CarillonPostgres
 
 /// The state of a worker, and all its decisions.
 ///
@@ -101,6 +102,14 @@ struct WorkerState: Sendable {
     /// The wait before the heartbeats of other workers are read again.
     mutating func watchWait(at now: MonotonicInstant) -> Duration { lease.watchWait(at: now, using: &random) }
 
+    /// In random order, since the first may be refused each time.
+    mutating func straysToRelease() -> [ClaimKey] { lease.agedStrays.shuffled(using: &random) }
+
+    /// One claim whose release is rejected or locked does not stop the others, but for many of them.
+    mutating func mayReleaseNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
+        (error.isRefusal || error.metLock) && schedule.refusals.take(at: now)
+    }
+
     // MARK: Maintenance
 
     /// The wait before a task is looked at again.
@@ -157,7 +166,7 @@ struct WorkerState: Sendable {
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         schedule.board.found(lanes, at: now)
-        schedule.board.forgetIdle(at: now)
+        schedule.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
 
@@ -189,6 +198,14 @@ struct WorkerState: Sendable {
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
         return schedule.nextClaim(at: now, within: ceiling, of: apps, holds)
+    }
+
+    mutating func claimFailed(_ plan: ClaimPlan, _ fault: ClaimFault, at now: MonotonicInstant) {
+        schedule.claimFailed(plan, fault, at: now, using: &random)
+    }
+
+    mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) {
+        schedule.splitFailed(in: lane, at: now, using: &random)
     }
 
     /// No turn of the app begins soon.

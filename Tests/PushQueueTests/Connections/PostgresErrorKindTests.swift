@@ -16,6 +16,25 @@ import Testing
         #expect(PostgresError(.server, message, sqlState: state).isTooLarge == isTooLarge)
     }
 
+    @Test(
+        arguments: [
+            ("42501", .everything), ("42P01", .everything), ("42883", .everything), ("3F000", .everything),
+            ("25006", .everything), ("53100", .everything), ("58030", .everything), ("57P01", .everything),
+            ("P0001", .lane), ("23514", .lane), ("55P03", .lane), ("40P01", .lane), ("53200", .size), ("54000", .size),
+        ] as [(state: String, fault: ClaimFault)]
+    )
+    func `all claims wait after an error that says nothing of the lane`(state: String, fault: ClaimFault) {
+        #expect(ClaimFault(PostgresError(.server, "?", sqlState: state)) == fault)
+    }
+
+    @Test func `claims wait for a connection, and a lane for what cannot be read`() {
+        #expect(ClaimFault(PostgresError(.closed, "?")) == .connection)
+        #expect(ClaimFault(PostgresError(.unexpectedValue, "?")) == .lane)
+        var raised = PostgresError(.server, "?", sqlState: "42501")
+        raised.isOfTrigger = true
+        #expect(ClaimFault(raised) == .lane)
+    }
+
     @Test func `what may be too large is tried with less`() {
         for state in ["54000", "53200", "XX000"] { #expect(PostgresError(.server, "?", sqlState: state).isAboutSize) }
         #expect(!PostgresError(.server, "?", sqlState: "40001").isAboutSize)

@@ -104,7 +104,9 @@ import Testing
     }
 
     @Test func `a claim that is empty, or not made, ends its flight`() throws {
-        for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimRows()), .abandoned] {
+        for event in [
+            Flight.Event.claimFailed(.connection), .claimFailed(.everything), .claimed(ClaimRows()), .abandoned,
+        ] {
             var scene = try Scene()
             #expect(scene.tell(event) == "end")
             #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
@@ -313,6 +315,44 @@ import Testing
         )
         #expect(event.text.contains(#"{"app":"app \#(app)","kind":"database","#))
         #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+    }
+
+    @Test func `a claim whose turn PostgreSQL rejects three times goes back, and its app is held`() throws {
+        var scene = try Scene(app: 2)
+        #expect(scene.claimed(2) == "take a turn for 2")
+        for _ in 0..<2 {
+            #expect(scene.tell(.failed(refused)) == "wait")
+            #expect(scene.tell(.waited) == "take a turn for 2")
+        }
+        #expect(scene.tell(.failed(refused)) == "release")
+        #expect(scene.tell(.released) == "end")
+        let event = try #require(scene.events.last)
+        #expect(event.kind == .held && event.message.hasPrefix("PostgreSQL cannot space out the app's pushes: "))
+    }
+
+    @Test func `errors of schema and rights are waited out, whatever the claim needs`() throws {
+        let denied = PostgresError(.server, "permission denied", sqlState: "42501")
+        func tries(_ scene: inout Scene, _ step: String) {
+            for _ in 0..<20 {
+                #expect(scene.tell(.failed(denied)) == "wait")
+                scene.now = scene.now + .seconds(2)
+                #expect(scene.tell(.waited) == step)
+            }
+        }
+        var scene = try Scene()
+        _ = scene.claimed(2, areUpdates: true)
+        tries(&scene, "order 2")
+        scene = try Scene(app: 2)
+        _ = scene.claimed(2)
+        tries(&scene, "take a turn for 2")
+        scene = try Scene()
+        _ = scene.claimed(2)
+        _ = scene.delivered([.accepted, .accepted])
+        tries(&scene, "write [0, 1] as settlement 0")
+        scene = try Scene()
+        _ = scene.state.drainRequested()
+        _ = scene.claimed(2)
+        tries(&scene, "release")
     }
 
     @Test func `a row that is too large is split after the rest of its claim`() throws {

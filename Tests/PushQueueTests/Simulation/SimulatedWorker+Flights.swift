@@ -20,8 +20,8 @@ extension SimulatedWorker {
         let app = way.flight.app
         switch step {
         case .claim(let plan):
-            guard let link else { return tell(.claimFailed(wasTooLarge: false), to: way) }
-            ask(link, way, or: { _ in .claimFailed(wasTooLarge: false) }) {
+            guard let link else { return tell(.claimFailed(.connection), to: way) }
+            ask(link, way, or: { .claimFailed(ClaimFault($0.error)) }) {
                 let (claim, next) = $0.claim(plan, worker: worker)
                 return .claimed(ClaimRows(claim, next: next, lane: plan.lane))
             }
@@ -73,6 +73,7 @@ extension SimulatedWorker {
                 self.state.tallies.countsFailed(counts, loss == .unanswered ? .unknown : .nothingDone)
                 self.failed(loss, on: link)
             case .success(let opened):
+                self.state.tallies.countsWritten()
                 for app in opened { self.simulation.pause(app) }
             }
             then()

@@ -350,7 +350,7 @@ import Testing
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
         #expect(state.schedule.inFlight == Int(plan.pushes))
-        state.schedule.claimFailed(plan, at: now)
+        state.claimFailed(plan, .connection, at: now)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
         _ = try claim(&state, at: now, rows: 1)

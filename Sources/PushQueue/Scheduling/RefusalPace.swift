@@ -1,0 +1,46 @@
+import CarillonIO
+
+/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 13 times a second in all.
+///
+/// The tries are counted of statements that repeat a refused one, and of all statements of a kind that was refused several times in
+/// a row, until one of that kind succeeds.
+struct RefusalPace: Sendable {
+    enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
+
+    static let interval = Duration.milliseconds(75)
+    static let burst = 3
+    private static let many = 3
+
+    /// Refusals since the last success.
+    private var refusals: [Kind: Int] = [:]
+    /// When the next try is due at an even pace.
+    private var due: MonotonicInstant?
+
+    mutating func refused(_ kind: Kind) { refusals[kind, default: 0] += 1 }
+
+    mutating func succeeded(_ kind: Kind) { if !refusals.isEmpty { refusals[kind] = nil } }
+
+    /// Whether a statement of that kind counts as a try.
+    /// - Parameter isRepeated: It was refused before.
+    func limits(_ kind: Kind, isRepeated: Bool = false) -> Bool {
+        !refusals.isEmpty && refusals[kind, default: 0] >= (isRepeated ? 1 : Self.many)
+    }
+
+    /// Whether a statement of that kind may be sent now; takes a try if it has to.
+    mutating func mayTry(_ kind: Kind, at now: MonotonicInstant) -> Bool { !limits(kind) || take(at: now) }
+
+    /// When there is a try, if not now.
+    /// - Parameter spare: Tries to leave for others.
+    func waitEnd(at now: MonotonicInstant, leaving spare: Int = 0) -> MonotonicInstant? {
+        guard let end = due.map({ $0 + Self.interval * spare }), now < end else { return nil }
+        return end
+    }
+
+    /// Takes a try, if there is one now.
+    mutating func take(at now: MonotonicInstant) -> Bool {
+        guard waitEnd(at: now) == nil else { return false }
+        let earliest = now + Self.interval * -(Self.burst - 1)
+        due = max(due ?? earliest, earliest) + Self.interval
+        return true
+    }
+}

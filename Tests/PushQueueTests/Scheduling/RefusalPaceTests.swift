@@ -1,0 +1,59 @@
+import CarillonIO
+import CarillonPostgres
+import Testing
+
+@testable import CarillonPushQueue
+
+@Suite struct RefusalPaceTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    private let denied = PostgresError(.server, "permission denied", sqlState: "42501")
+
+    @Test func `a few tries are made at once, and then about 13 a second`() {
+        var pace = RefusalPace()
+        var times: [Int] = []
+        for millisecond in 0..<5000 where pace.take(at: start + .milliseconds(millisecond)) {
+            times.append(millisecond)
+        }
+        #expect(times.prefix(3) == [0, 1, 2])
+        for second in 0..<5 { #expect(times.count { $0 / 1000 == second } <= 17) }
+        #expect((60...75).contains(times.count))
+    }
+
+    @Test func `statements of a kind are limited after some that were refused, until one succeeds`() {
+        var pace = RefusalPace()
+        #expect(!pace.limits(.turn, isRepeated: true))
+        pace.refused(.turn)
+        #expect(pace.limits(.turn, isRepeated: true) && !pace.limits(.turn))
+        for _ in 0..<2 { pace.refused(.turn) }
+        #expect(pace.limits(.turn) && !pace.limits(.release, isRepeated: true))
+        pace.succeeded(.turn)
+        #expect(!pace.limits(.turn, isRepeated: true))
+    }
+
+    @Test func `a thousand flights try what is refused at most 20 times a second, and go on soon after a success`() {
+        var state = WorkerState(WorkerOptions(), seed: 1)
+        state.reconnection.connected(at: start)
+        var flights = (0..<1000).map { _ in (retries: StatementRetries(), due: start) }
+        var tries: [Int] = []
+        var ended = 0
+        for tick in 0..<800 {
+            let now = start + .milliseconds(tick * 10)
+            for index in flights.indices where flights[index].due <= now {
+                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                    flights[index].due = now + wait
+                } else if tick < 500 {
+                    tries.append(tick)
+                    flights[index].retries.failed(.settlement, with: denied, &state)
+                    flights[index].due = now + (flights[index].retries.wait(&state) ?? .zero)
+                } else {
+                    state.schedule.refusals.succeeded(.settlement)
+                    flights[index].due = .distantFuture
+                    ended += 1
+                }
+            }
+        }
+        for second in 0..<5 { #expect(tries.count { $0 / 100 == second } <= 20) }
+        #expect(tries.count > 50)
+        #expect(ended == 1000)
+    }
+}

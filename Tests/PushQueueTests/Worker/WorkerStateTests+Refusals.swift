@@ -1,0 +1,143 @@
+import CarillonIO
+import CarillonPostgres
+import Testing
+
+@testable import CarillonPushQueue
+
+/// Claims and splits that PostgreSQL refuses.
+extension WorkerStateTests {
+    /// The claims of a worker that looks every 10 ms and finds rows in all of these lanes, with their times.
+    /// - Parameter fault: Why the claim fails, or nil if it has a row.
+    private func claims(
+        _ state: inout WorkerState,
+        from lanes: [Lane],
+        since beginning: Duration = .zero,
+        for seconds: Int,
+        _ fault: (Lane, Duration) -> ClaimFault?
+    ) throws -> [(lane: Lane, time: Duration)] {
+        var claims: [(lane: Lane, time: Duration)] = []
+        for tick in 0..<seconds * 100 {
+            let time = beginning + .milliseconds(tick * 10)
+            let now = self.now + time
+            if tick % 100 == 0 { state.renewed(workersAlive: 1, askedAt: now) }
+            _ = state.understood(lanes, at: now)
+            while let plan = state.nextClaim(at: now) {
+                claims.append((plan.lane, time))
+                if let fault = fault(plan.lane, time) {
+                    state.claimFailed(plan, fault, at: now)
+                    continue
+                }
+                let answer = self.answer(to: plan, rows: plan.rows > 1 ? 1 : 0, claim: Int64(claims.count))
+                _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
+                guard let jobs = answer.jobs else { continue }
+                state.schedule.stoppedWaiting(plan.lane.app)
+                state.schedule.ended(HeldClaim(jobs, claimedAs: 7, answeredAt: now))
+            }
+        }
+        return claims
+    }
+
+    @Test(arguments: [ClaimFault.everything, .lane, .size])
+    func `a refused claim is repeated at growing intervals of up to two seconds, until one succeeds`(fault: ClaimFault)
+        throws
+    {
+        var state = try begin(with: [first])
+        let times = try claims(&state, from: [first], for: 20) { _, _ in fault }.map(\.time)
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(times.count <= 25)
+        let shortest = try #require(gaps.first)
+        #expect(shortest <= .milliseconds(180))
+        #expect(gaps.allSatisfy { $0 <= .milliseconds(2200) })
+        #expect(gaps.suffix(5).allSatisfy { $0 >= .seconds(1) })
+        let later = try claims(&state, from: [first], since: .seconds(20), for: 5) { _, time in
+            time < .seconds(23) ? nil : fault
+        }
+        .map(\.time)
+        #expect(later.count { $0 < .seconds(23) } > 50)
+        #expect(later.count { $0 >= .seconds(23) } >= 4, "it begins with short intervals again")
+    }
+
+    @Test(arguments: [ClaimFault.everything, .lane, .size])
+    func `while claims of one app are refused, another is served`(fault: ClaimFault) throws {
+        var state = try begin(with: [first, second])
+        let claims = try self.claims(&state, from: [first, second], for: 10) { lane, _ in lane == first ? fault : nil }
+        #expect(claims.count { $0.lane == first } <= 20)
+        #expect(claims.count { $0.lane == second } > 500)
+    }
+
+    @Test func `of many refused lanes at most 20 a second are tried, and the lane of another app is served`() throws {
+        var state = try begin()
+        let lanes = (0..<40).map { Lane(app: 1, number: Int16($0)) }
+        let claims = try self.claims(&state, from: lanes, for: 3) { _, _ in .lane }
+        for second in 0..<3 {
+            #expect(claims.count { $0.time >= .seconds(second) && $0.time < .seconds(second + 1) } <= 20)
+        }
+        _ = state.apps.found([second])
+        let more = try self.claims(&state, from: lanes + [second], since: .seconds(3), for: 3) { lane, _ in
+            lane == second ? nil : .lane
+        }
+        #expect(more.count { $0.lane == second } > 100)
+        #expect(more.count { $0.lane != second } <= 60)
+    }
+
+    @Test func `the lane of a row that cannot be split is claimed from less and less often`() throws {
+        var state = try begin(with: [first])
+        var claims = 0
+        for tick in 0..<1000 {
+            let now = self.now + .milliseconds(tick * 10)
+            if tick % 100 == 0 { state.renewed(workersAlive: 1, askedAt: now) }
+            _ = state.understood([first], at: now)
+            while let plan = state.nextClaim(at: now) {
+                claims += 1
+                let answer = self.answer(to: plan, rows: 0, more: 2000)
+                let large = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
+                #expect(large == 1000)
+                state.splitFailed(in: first, at: now)
+            }
+        }
+        #expect((4...20).contains(claims))
+    }
+
+    @Test func `counts that cannot be written are no longer written after each settlement`() {
+        var tallies = Tallies()
+        var bad = Settlement.Tally()
+        bad.failed = 100
+        bad.badTokens = 100
+        tallies.add(bad, of: 1)
+        #expect(tallies.isSuspect(1))
+        let counts = tallies.takeCounts()
+        tallies.countsFailed(counts, .nothingDone)
+        #expect(!tallies.isSuspect(1))
+        tallies.countsWritten()
+        #expect(tallies.isSuspect(1))
+    }
+
+    @Test func `notes wait when an error says nothing of them, and one that is refused is not written again`() throws {
+        var tallies = Tallies()
+        let ids = 1...3 as ClosedRange<Int32>
+        func notes() -> ArraySlice<CredentialNotes.Note> {
+            for id in ids { tallies.add(.hold(app: id, nil)) }
+            return ArraySlice(tallies.takeNotes())
+        }
+        let failed = notes()
+        let left = tallies.notesFailed(failed, with: PostgresError(.server, "denied", sqlState: "42501"))
+        #expect(left.isEmpty)
+        #expect(tallies.takeNotes().count == 3)
+        for (state, kept) in [("23514", 0), ("55P03", 1)] {
+            let failed = notes()
+            let left = tallies.notesFailed(failed, with: PostgresError(.server, "no", sqlState: state))
+            #expect(left.count == 2)
+            #expect(tallies.takeNotes().count == kept)
+        }
+    }
+
+    @Test func `strays are released one after the other, but for an error that says nothing of them`() throws {
+        var state = try begin()
+        let refused = PostgresError(.server, "no", sqlState: "P0001")
+        let goOn = (0..<10).map { _ in state.mayReleaseNext(after: refused, at: now) }
+        #expect(goOn == [true, true, true] + Array(repeating: false, count: 7))
+        let denied = PostgresError(.server, "no", sqlState: "42501")
+        let goesOn = state.mayReleaseNext(after: denied, at: now + .seconds(5))
+        #expect(!goesOn)
+    }
+}
