@@ -3051,7 +3051,8 @@ $$;
 
 -- functions/end_messages.sql
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
--- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks rows of unfinished in order of id.
+-- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
+-- rows of unfinished in order of id.
 
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
@@ -3278,6 +3279,17 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 
+-- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
+-- about it: the statement fails as a whole, and is repeated once they are mended. If a trigger raises them, they are refusals: its
+-- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
+-- other words of a context depend on lc_messages.
+CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT carillon.is_transient(state)
+        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42501|42703|42883|42P01)$'
+            OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
+$$;
+
 -- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
 -- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
@@ -3290,6 +3302,7 @@ DECLARE
     is_written boolean := false;
     name text;
     lost carillon.unfinished;
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     BEGIN
@@ -3299,7 +3312,8 @@ BEGIN
         is_written := true;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             -- Otherwise the message would never end.
@@ -3322,7 +3336,8 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
     END;
@@ -3338,7 +3353,8 @@ BEGIN
             RETURN true;
         EXCEPTION
             WHEN OTHERS OR assert_failure THEN
-                IF carillon.is_transient(SQLSTATE) THEN
+                GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+                IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                     RAISE;
                 END IF;
         END;
@@ -3390,6 +3406,7 @@ DECLARE
     -- For any other reason, the job fails before the attempt that it was waiting for.
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
@@ -3405,7 +3422,8 @@ BEGIN
         FROM pg_catalog.unnest(jobs) AS j));
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
             RAISE;
         END IF;
         IF half > 0 THEN
@@ -3427,6 +3445,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
     whole carillon.job;
+    context text;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
@@ -3444,7 +3463,8 @@ BEGIN
             attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
@@ -6294,7 +6314,7 @@ DECLARE
         'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
         'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
         'TopicMismatch',
-        'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
+        'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
         'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
         'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
@@ -6509,6 +6529,7 @@ DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
     inserted bigint[] := '{}';
     refused carillon.job[];
+    context text;
 BEGIN
     BEGIN
         -- use_session_path(), the second form.
@@ -6542,7 +6563,8 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             IF half = 0 THEN
@@ -6592,12 +6614,14 @@ CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
+    context text;
 BEGIN
     PERFORM carillon.use_session_path();
     PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
-        IF carillon.is_transient(SQLSTATE) THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
             RAISE;
         END IF;
         PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
@@ -7020,6 +7044,7 @@ DECLARE
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
     wanted integer;
+    context text;
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
     INTO list, bodies FROM (
@@ -7061,7 +7086,8 @@ BEGIN
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
-            IF carillon.is_transient(SQLSTATE) THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
             -- Some jobs may be stored one by one; the others fail.
@@ -8294,6 +8320,8 @@ COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from 
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 COMMENT ON FUNCTION carillon.keep_failed_content IS 'Internal: keeps the content of failed jobs for requeue_failures().';
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
+COMMENT ON FUNCTION carillon.is_refusal IS
+    'Internal: returns whether PostgreSQL refuses a row, by the SQLSTATE and the context of the error.';
 COMMENT ON FUNCTION carillon.end_unrecorded IS
     'Internal: ends a job that is in no table and whose outcome PostgreSQL refuses to record; returns false if nothing could be '
     'written.';
@@ -8791,7 +8819,7 @@ BEGIN
                 take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
-                settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient
+                settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal
                 fail_jobs discard_unreadable shortened_token split_job split
                 most_payload_bytes oversized_payload most_reference_bytes
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
@@ -8934,9 +8962,9 @@ UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141ea
 UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = 'e9bfa7c3f6f9e7a83602872f18cdbd490c150e6bc89dff324da360831fc20efd' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '24b44256e48bf8e74a7eca4e0bf8c825a14ff6957a6f9a3f95cefdb18d39c307' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '28aad60390cab24d0985d1afc390d8ec39c4100cd99dec4f7c69fd07c7e7fdbc' WHERE file = 'functions/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '9d6d7b891f64c2e4c59ec28f2a80f056b2800f9c07850da50a32b021547f6ee6' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '1d6d42cf7fff7b1d39dd5e468dd049656999db90a1c12435db51288918f7e425' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '71108ab83e08bdef5f965260c5b3cc9f4e47a275da9229dfb3068dc8ffd68d8e' WHERE file = 'functions/isolation.sql';
@@ -8957,13 +8985,13 @@ UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2
 UPDATE carillon.schema_routines SET checksum = '886be91323bb7172ae2ef7d1c8c861c2657fb199e0a04b3d8d512e52abe23a3f' WHERE file = 'functions/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = '4bf8a07532486baec73781d8087529b4626c3c4ccf82c63940df1c22865c0b40' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '0ab4d09a1381bd58ca05659944dca29096cd24c033a3b09ea35d7a551bba07b2' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49fb74922a3a8eec2dea23463fc26da4c79' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '81dabcce60d6cef9f2970ce7732dfd419c4f066e25f18929c7e1e1ab856f650c' WHERE file = 'functions/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'e4dff9aa92f21648127c4eaa07e16a4f869a5f9cb651ffe0c95fba153d8559b1' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'f4db3bd17f3825978dfec176384a8332306f3fc0992e7384682ab985c240448e' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = '9fef1095091957c11f435ec76606b95f349e152d042c9ccee0fd7858a689b96f' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'cc92db69b2862cb996add477fdbd12de2423c8fb4e4c6500b39f6c52749e423e' WHERE file = 'functions/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'c45ce2917a8e6ada432239e1ebd3417e87c87582b81c17a5401b561bd2ef56a6' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '06912597d87432dee5f494442156d63da7636006458364b6a75ab9b100a909c9' WHERE file = 'functions/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8e09c6d475f673fa7aed0822d440a86868063e7e0f8b7a9edd10c8803801cee' WHERE file = 'functions/submit_publication.sql';
@@ -8972,7 +9000,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '074de2a09b1b3c19413921df6500727ccd6ca9894b3cbb635a84e198c7084fe8' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '534a66a16dad054ada5caeb9a15748cfb19020e7bafcfd927ba9f62345edcaa8' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
