@@ -62,12 +62,10 @@ extension WorkerState {
     /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.isOnProbation(id) else { return nil }
-        let wasHeld = holds.isHeld(id)
         holds.end(id)
         schedule.board.freed(id)
-        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
-        guard wasHeld else { return nil }
         tallies.add(.hold(app: id, nil))
+        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: id, name: app.name)
     }
 }

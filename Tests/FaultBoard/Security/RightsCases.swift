@@ -20,7 +20,7 @@ import Testing
             "insert",
             on: Self.queue + " results failures failed_messages feedback breakers rates unknown_outcomes"
         )
-        .union(Self.rights("update", on: Self.queue + " feedback breakers rates")).union(
+        .union(Self.rights("update", on: Self.queue + " feedback breakers rates reap_lock")).union(
             Self.rights("delete", on: Self.queue + " tokens")
         )
         .union([
