@@ -19,7 +19,6 @@ extension XMLRPCFault {
             } else {
                 self.init(.refused, error.message.asSentence)
             }
-        case let error as FileError: self.init(.refused, error.sentence)
         default: self.init(unavailable: error, effect: Self.doubt)
         }
     }

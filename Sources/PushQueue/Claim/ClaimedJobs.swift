@@ -34,7 +34,7 @@ package struct ClaimedJobs: Sendable {
 
         var places: Range<Int32> { firstPush..<firstPush + pushes }
 
-        /// The id in `results` and `failures`: that of the message, or of its first job if the message is split.
+        /// The id in `results` and `failures`: that of the job that was enqueued, of which this may be a retry or a split.
         var message: Int64 { origin ?? id }
     }
 

@@ -39,7 +39,7 @@ extension Settlement {
         let attempt: Int16
         /// Milliseconds, or nil if they go back at once.
         let delay: Int32?
-        /// The cause of most of them, or nil if they have not used up an attempt.
+        /// The cause of most of them, or nil if they go back without an answer.
         let cause: RetryCause?
     }
 
