@@ -6996,8 +6996,7 @@ BEGIN
         -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
-        FROM unnest(failed_token, failed_status, failed_reason, failed_unregistered_at)
-            AS f(token, status, reason, unregistered_at)
+        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
         WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
@@ -8990,7 +8989,7 @@ UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49f
 UPDATE carillon.schema_routines SET checksum = 'e4dff9aa92f21648127c4eaa07e16a4f869a5f9cb651ffe0c95fba153d8559b1' WHERE file = 'functions/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'f4db3bd17f3825978dfec176384a8332306f3fc0992e7384682ab985c240448e' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = '9fef1095091957c11f435ec76606b95f349e152d042c9ccee0fd7858a689b96f' WHERE file = 'functions/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '9642e59a01467476dc280f15ae6ab88006b11b8c65b7fb4a7a22b4da7f99ee8f' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'c45ce2917a8e6ada432239e1ebd3417e87c87582b81c17a5401b561bd2ef56a6' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '06912597d87432dee5f494442156d63da7636006458364b6a75ab9b100a909c9' WHERE file = 'functions/submit_activity.sql';

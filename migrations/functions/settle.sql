@@ -228,8 +228,7 @@ BEGIN
         -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
-        FROM unnest(failed_token, failed_status, failed_reason, failed_unregistered_at)
-            AS f(token, status, reason, unregistered_at)
+        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
         WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
