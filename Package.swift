@@ -60,7 +60,7 @@ let package = Package(
         wrapper("IO", of: "CarillonCLinux"),
         wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonText"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
-        wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO"),
+        wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO", "CarillonText"),
         wrapper("Web", of: "CarillonCExpat", "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
 
         // The domain.
@@ -140,10 +140,14 @@ let package = Package(
             dependencies: ["CarillonHTTP2", "CarillonIO", "TestSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "PostgresTests", dependencies: ["CarillonPostgres", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["CarillonPostgres", "CarillonText", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "WebTests",
-            dependencies: ["CarillonIO", "CarillonWeb", "TestSupport"],
+            dependencies: ["CarillonIO", "CarillonText", "CarillonWeb", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

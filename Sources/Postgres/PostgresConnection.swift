@@ -1,4 +1,5 @@
 package import CarillonIO
+import CarillonText
 
 /// A session with PostgreSQL, shared by any number of tasks.
 ///

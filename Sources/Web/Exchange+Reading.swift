@@ -1,4 +1,5 @@
 import CarillonCMicroHTTP
+import CarillonText
 
 extension Exchange {
     private typealias Fields = [(name: String, value: String)]
@@ -13,7 +14,8 @@ extension Exchange {
     ) -> Request? {
         var query: Fields = []
         for field in fields(of: connection, .GET_ARGUMENT_KIND) {
-            guard let name = PercentCode.decode(field.name), let value = PercentCode.decode(field.value) else {
+            guard let name = PercentCode.decode(field.name.utf8), let value = PercentCode.decode(field.value.utf8)
+            else {
                 return nil
             }
             query.append((name, value))
@@ -45,6 +47,17 @@ extension Exchange {
             body: body,
             peer: peer(of: connection)
         )
+    }
+
+    /// False if a text of the head is costly to compare. Until this is known, nothing compares them.
+    static func isCheapToCompare(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>
+    ) -> Bool {
+        let fields = fields(of: connection, .HEADER_KIND) + fields(of: connection, .GET_ARGUMENT_KIND)
+        return String(cString: method).isCheapToCompare && String(cString: path).isCheapToCompare
+            && fields.allSatisfy { $0.name.isCheapToCompare && $0.value.isCheapToCompare }
     }
 
     /// False if more than one header determines where the body ends.

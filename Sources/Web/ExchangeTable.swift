@@ -88,6 +88,9 @@ final class ExchangeTable: Sendable {
         _ path: UnsafePointer<CChar>,
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
+        guard Exchange.isCheapToCompare(connection, method, path) else {
+            return Refusal.costly.response.queue(on: connection)
+        }
         guard Exchange.hasOneLength(connection) else {
             return refuse(.uncertainLength, connection, method, path).queue(on: connection)
         }

@@ -1,7 +1,7 @@
 /// A request that reaches no handler, and why.
 package struct Refusal: Sendable {
     package enum Cause: Sendable {
-        /// Its address is not valid percent-encoded UTF-8, or the end of its body is ambiguous.
+        /// Its address is not valid percent-encoded UTF-8, the end of its body is ambiguous, or its head is costly to compare.
         case malformed
         case unknownPath
         case wrongMethod
@@ -32,7 +32,12 @@ package struct Refusal: Sendable {
         self.headers = headers
     }
 
-    static let malformed = Refusal(.malformed, 400, "The address is not valid percent-encoded UTF-8.")
+    static let malformed = Refusal(
+        .malformed,
+        400,
+        "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
+    )
+    static let costly = Refusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
     /// A proxy may use one length and this server the other, so the rest could smuggle in a request that no proxy has seen.
     static let uncertainLength = Refusal(
         .malformed,

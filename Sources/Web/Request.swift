@@ -1,3 +1,5 @@
+import CarillonText
+
 /// A complete request.
 package struct Request: Sendable {
     /// As the client sent it, so it may be `HEAD`.
@@ -63,7 +65,10 @@ package struct Request: Sendable {
 
     /// Whether the client prefers JSON to a page.
     package var wantsJSON: Bool {
-        guard let accept = header("Accept")?.lowercased() else { return false }
-        return accept.contains("application/json") && !accept.contains("text/html")
+        let types = header("Accept")?.lowercased().split(separator: ",").map { range in
+            String(range.prefix { $0 != ";" }).trimmed
+        }
+        guard let types else { return false }
+        return types.contains("application/json") && !types.contains("text/html")
     }
 }

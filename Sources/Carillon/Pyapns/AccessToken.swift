@@ -17,25 +17,20 @@ struct AccessToken: Sendable {
         guard text.utf8.allSatisfy({ (33...126).contains($0) }) else {
             throw UsageError("An access token has visible ASCII characters only: make one with 'openssl rand -hex 20'.")
         }
-        digest = Self.digest(of: text)
+        digest = Digest.sha256(Array(text.utf8).span.bytes)
     }
 
     /// Checks the header `Authorization`: a bearer token, or the password of any user.
     func admits(_ authorization: String?) -> Bool {
         guard let words = authorization?.split(separator: " ", maxSplits: 1), words.count == 2 else { return false }
         switch words[0].lowercased() {
-        case "bearer": return isSame(words[1])
+        case "bearer": return isSame(Array(words[1].utf8))
         case "basic":
-            guard let data = Data(base64Encoded: String(words[1])) else { return false }
-            let pair = String(decoding: data, as: UTF8.self)
-            return pair.firstIndex(of: ":").map { isSame(pair[pair.index(after: $0)...]) } ?? false
+            guard let pair = Data(base64Encoded: String(words[1])) else { return false }
+            return pair.firstIndex(of: UInt8(ascii: ":")).map { isSame(Array(pair[($0 + 1)...])) } ?? false
         default: return false
         }
     }
 
-    private func isSame(_ text: Substring) -> Bool {
-        Digest.areSame(digest, Self.digest(of: String(text)))
-    }
-
-    private static func digest(of text: String) -> [UInt8] { Digest.sha256(Array(text.utf8).span.bytes) }
+    private func isSame(_ text: [UInt8]) -> Bool { Digest.areSame(digest, Digest.sha256(text.span.bytes)) }
 }

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Takes the parameters of a call in order, each of the type that the method expects.
 struct CallParameters {
     private let method: String
@@ -20,7 +22,7 @@ struct CallParameters {
         case .string(let text): return text
         // Python 3 sends bytes in this form.
         case .base64(let bytes):
-            if let text = String(validating: bytes, as: UTF8.self) { return text }
+            if let text = String(validating: bytes, as: UTF8.self), text.isCheapToCompare { return text }
             throw refusal(of: name, "text", got: "other binary data")
         case let value: throw refusal(of: name, "a string", got: value.kind)
         }

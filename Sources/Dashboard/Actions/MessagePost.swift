@@ -62,6 +62,9 @@ struct MessagePost: Sendable {
         guard let body = String(validating: request.body, as: UTF8.self) else {
             throw Problem(status: 400, detail: "The body is not valid UTF-8.")
         }
+        guard body.isCheapToCompare else {
+            throw Problem(status: 400, detail: "The body has over 128 accents in a row.")
+        }
         let key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
             throw Problem(

@@ -1,4 +1,5 @@
 import CarillonCPostgres
+import CarillonText
 import Glibc
 
 /// A libpq connection string. It is passed to libpq unchanged; this type only checks it and adds our defaults. libpq's messages

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import Glibc
 
 /// Parses libpq's report of a failed connection.

@@ -1,4 +1,5 @@
 import CarillonCPostgres
+import CarillonText
 
 /// A libpq session, with a thin function for each C call. It is closed with its last reference.
 ///

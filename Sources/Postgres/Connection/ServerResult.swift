@@ -1,4 +1,5 @@
 import CarillonCPostgres
+import CarillonText
 
 /// A result from libpq, freed with its last reference.
 ///

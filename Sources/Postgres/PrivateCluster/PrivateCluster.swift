@@ -1,4 +1,5 @@
 package import CarillonIO
+import CarillonText
 import Glibc
 
 /// A private PostgreSQL server for demonstrations, tests and one-machine installations. It has its own folder and socket, separate

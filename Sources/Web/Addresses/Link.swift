@@ -24,9 +24,9 @@ package struct Link: Sendable, Equatable {
 
     /// An address that a client sent; nil if it does not belong to this server.
     package init?(sent text: String) {
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let query = FormFields.read(parts.count == 2 ? Array(parts[1].utf8) : []) else { return nil }
-        self.init(sent: parts[0], query: query)
+        let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let query = FormFields.read(parts.dropFirst().first ?? "".utf8[...]) else { return nil }
+        self.init(sent: Substring(parts[0]), query: query)
     }
 
     /// The address of a request, or the address that it would have with another path; nil if that does not belong to this server.
@@ -35,9 +35,9 @@ package struct Link: Sendable, Equatable {
     }
 
     private init?(sent text: Substring, query: [(name: String, value: String)]) {
-        guard text.hasPrefix("/") else { return nil }
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var path: [String] = []
-        for segment in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        for segment in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let part = PathSegment.read(segment) else { return nil }
             path.append(part)
         }

@@ -20,13 +20,13 @@ package struct PathPattern: Sendable, Hashable {
 
     /// The values of the parameters; nil if the path does not match. A parameter does not match an empty part.
     package func match(_ path: String) -> [String: String]? {
-        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        guard path.hasPrefix("/"), segments.count == parts.count else { return nil }
+        let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard path.utf8.first == UInt8(ascii: "/"), segments.count == parts.count else { return nil }
         var values: [String: String] = [:]
         for (part, segment) in zip(parts, segments) {
             switch part {
             case .fixed(let text):
-                guard text == segment else { return nil }
+                guard text.utf8.elementsEqual(segment) else { return nil }
             case .parameter(let name):
                 guard !segment.isEmpty, let value = PathSegment.read(segment) else { return nil }
                 values[name] = value

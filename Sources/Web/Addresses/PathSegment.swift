@@ -4,12 +4,12 @@
 /// written with a leading tilde, and so is a text that itself begins with a tilde.
 enum PathSegment {
     static func write(_ text: String) -> String {
-        let needsMark = text.hasPrefix("~") || text.allSatisfy { $0 == "." }
+        let needsMark = text.hasPrefix("~") || text.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
         return (needsMark ? "~" : "") + PercentCode.encode(text)
     }
 
     /// Nil if it is not valid.
-    static func read(_ segment: some StringProtocol) -> String? {
+    static func read(_ segment: some Collection<UInt8>) -> String? {
         guard let text = PercentCode.decode(segment) else { return nil }
         return text.hasPrefix("~") ? String(text.dropFirst()) : text
     }

@@ -12,10 +12,10 @@ enum PercentCode {
         }
     }
 
-    /// Nil if an escape is incomplete, or if the text is not UTF-8 or contains a null character.
-    static func decode(_ text: some StringProtocol) -> String? {
+    /// Nil if an escape is incomplete, or if the text is not UTF-8, contains a null character or is costly to compare.
+    static func decode(_ text: some Collection<UInt8>) -> String? {
         var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
+        var rest = Array(text)[...]
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)
@@ -28,8 +28,10 @@ enum PercentCode {
             }
             bytes.append(high << 4 | low)
         }
-        guard !bytes.contains(0) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self), text.isCheapToCompare else {
+            return nil
+        }
+        return text
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {

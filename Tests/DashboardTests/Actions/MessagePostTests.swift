@@ -36,6 +36,7 @@ import Testing
                 (await post(#"{"tokens": [], "alert": "hi"}"#), "400"),
                 (await post(#"{"tokens": ["aa"]}"#), "400"), (await post(#"{"tokens": "aa", "alert": "x"}"#), "400"),
                 (await post(#"{"tokens": ["aa"], "alert": "\u0000"}"#), "400"),
+                (await post(#"{"\#(String(repeating: "\u{301}\u{323}", count: 500))": 1}"#), "400"),
                 (await post(body, key: String(repeating: "k", count: 256)), "400"),
                 (await post(body, type: "text/plain"), "415"),
                 (await post(String(repeating: "x", count: 300_000)), "413"),

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import Glibc
 import TestSupport
 import Testing

@@ -51,7 +51,7 @@ private struct Reader: ~Copyable {
         while true {
             switch try xml.next() {
             case .text(let more): text += more
-            case .end, .over: return .string(text)  // a value without a type is a string
+            case .end, .over: return .string(try checked(text))  // a value without a type is a string
             case .start(let type):
                 guard text.trimmed.isEmpty else { throw error("text beside <\(type)>") }
                 let value = try value(of: type)
@@ -139,10 +139,15 @@ private struct Reader: ~Copyable {
         while true {
             switch try xml.next() {
             case .text(let more): text += more
-            case .end, .over: return text
+            case .end, .over: return try checked(text)
             case .start(let name): throw error("<\(name)> where text belongs")
             }
         }
+    }
+
+    private func checked(_ text: String) throws(XMLError) -> String {
+        guard text.isCheapToCompare else { throw error("over 128 accents in a row") }
+        return text
     }
 
     /// The name of the next child element; nil at the end of the current element.
