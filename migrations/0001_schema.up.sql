@@ -103,8 +103,12 @@ COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT
 
 -- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
-    id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    created_at timestamptz NOT NULL DEFAULT now()
+    id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    created_at        timestamptz NOT NULL DEFAULT now(),
+    -- Where pushes are sent from: see functions/place.sql.
+    system_identifier bigint NOT NULL DEFAULT 0,
+    database_oid      bigint NOT NULL DEFAULT 0,
+    name              text
 );
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;

@@ -85,7 +85,7 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -135,5 +135,10 @@ BEGIN
     END IF;
 END
 $$;
+
+-- A new installation lives where it is installed.
+UPDATE carillon.installation i
+SET (system_identifier, database_oid) = (SELECT p.system_identifier, p.database_oid FROM carillon.place() AS p)
+WHERE i.database_oid = 0;
 
 SELECT carillon.record_rights();

@@ -109,8 +109,12 @@ COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT
 
 -- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
-    id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    created_at timestamptz NOT NULL DEFAULT now()
+    id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    created_at        timestamptz NOT NULL DEFAULT now(),
+    -- Where pushes are sent from: see functions/place.sql.
+    system_identifier bigint NOT NULL DEFAULT 0,
+    database_oid      bigint NOT NULL DEFAULT 0,
+    name              text
 );
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
@@ -1544,6 +1548,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';
     END IF;
+    PERFORM carillon.check_place();
     m := carillon.message_of_json(app, message);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END
@@ -5204,6 +5209,89 @@ END
 $$;
 
 
+-- functions/place.sql
+-- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
+-- them again. So workers, feedback passes and enqueuing over HTTP ask first whether this database is the one that the installation
+-- knows; `carillon adopt` tells it that it is.
+--
+-- A standby has the system identifier of its primary, so a promoted one goes on. A clone of a disk has it too: it can be told from
+-- the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs must have
+-- in the setting carillon.installation.
+
+CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
+    BEGIN
+        SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
+    EXCEPTION WHEN insufficient_privilege THEN
+        system_identifier := 0;  -- a server may keep it to itself; the number of the database remains
+    END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
+BEGIN
+    SELECT i.* INTO home FROM carillon.installation i;
+    RETURN CASE
+        WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
+            'this database is a copy: its pushes belong to the database %s of the cluster %s, and this is the database %s of the cluster %s',
+            home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
+        WHEN home.name IS DISTINCT FROM name THEN format(
+            'this installation is %s, and carillon.installation is %s in the options of this connection',
+            coalesce('named ' || quote_literal(home.name), 'not named'), coalesce(quote_literal(name), 'not set'))
+    END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    fault CONSTANT text := carillon.place_fault();
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'If pushes shall be sent from here, run: carillon adopt';
+    END IF;
+END
+$$;
+
+-- Workers of the original are none of this one, so all claims are taken over. Jobs created before `expire_before` expire: the next
+-- worker ends them without sending them.
+CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    expired bigint := 0;
+    changed bigint;
+BEGIN
+    SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
+    IF (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN
+        DELETE FROM carillon.workers;
+        PERFORM carillon.take_over(0);
+    END IF;
+    UPDATE carillon.messages m SET expires_at = now()
+    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    UPDATE carillon.scheduled s SET expires_at = now()
+    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    expired := expired + changed;
+    UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
+        name = nullif(coalesce(adopt.name, home.name), '');
+    PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
+        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
+    RETURN expired;
+END
+$$;
+
+
 -- functions/promote.sql
 -- Moves jobs that are due from scheduled to messages. Workers call promote() when they look for jobs. It locks rows of scheduled
 -- and skips those that are locked; for everything else it waits 10 ms at most.
@@ -8418,6 +8506,12 @@ COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of 
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
+COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
+COMMENT ON FUNCTION carillon.place_fault IS
+    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
+COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
+COMMENT ON FUNCTION carillon.adopt IS
+    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire because they are older.';
 COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
@@ -8805,7 +8899,7 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
                 queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -8855,6 +8949,11 @@ BEGIN
     END IF;
 END
 $$;
+
+-- A new installation lives where it is installed.
+UPDATE carillon.installation i
+SET (system_identifier, database_oid) = (SELECT p.system_identifier, p.database_oid FROM carillon.place() AS p)
+WHERE i.database_oid = 0;
 
 SELECT carillon.record_rights();
 
@@ -8913,6 +9012,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/order_updates.sql', '0.1.0'),
     ('functions/pace_devices.sql', '0.1.0'),
     ('functions/partitions.sql', '0.1.0'),
+    ('functions/place.sql', '0.1.0'),
     ('functions/promote.sql', '0.1.0'),
     ('functions/provider_token.sql', '0.1.0'),
     ('functions/push_types.sql', '0.1.0'),
@@ -8943,7 +9043,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '038097a7d018997f33574eba2f8e00ab70706ea4314fe770b4078e7cb2354801' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = 'cd8ab08657ea8cf208acf2ce337494dd8b620d67c35eda22c0ee086bfb22797a' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '595b6427ef7dc35f0121dc3220837641b4514188c923fec60d36a8515658ba24' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
@@ -8951,7 +9051,7 @@ UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979
 UPDATE carillon.schema_migrations SET checksum = '0eafe6be7d833939d5140df94222266b49a8baead7a74e645711bf618dccee17' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed103137478b49c7d734a9e5a4e2c1fd020ad62' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'c37ca54da67a2b026ed924c3818e6a62469b8395661c829d045533b02dc9b824' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
@@ -8976,6 +9076,7 @@ UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694c
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '19718820c9455f13b05002d8fb575ca7b42a605ddee3c7e64ea3e07d5651973e' WHERE file = 'functions/place.sql';
 UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = '85a4bfc9c6a5a6c959c73ac632177e53709b203f7c5095c7d292122bc53c16c6' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
@@ -8999,7 +9100,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '534a66a16dad054ada5caeb9a15748cfb19020e7bafcfd927ba9f62345edcaa8' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'c9752b3cc995bbf9ffe9929e08454c66da5bc10ef516fee92c8f4ec13aa4ce7c' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -2,7 +2,7 @@ extension Command {
     /// All commands, in the order of the help.
     static let all: [Command] = [
         demo, tryOut, worker,
-        migrateUp, migrateDown, migrateStatus, migrateSQL,
+        migrateUp, migrateDown, migrateStatus, migrateSQL, adopt,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,

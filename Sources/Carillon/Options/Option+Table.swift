@@ -213,6 +213,15 @@ extension Option {
     static let to = Option("to", .count(0...1_000_000)).help("Stop at this version of the schema.")
     static let after = Option("after", .count(0...1_000_000)).help("Start after this version of the schema.")
 
+    // adopt
+    static let installation = Option("installation", .text("NAME"))
+        .help(
+            "Give the installation this name; '' takes it away. Its programs must then have the name in the options of their "
+                + "connections (carillon.installation), so that a clone of the disk is not taken for the original."
+        )
+    static let expireBefore = Option("expire-before", .text("TIME"))
+        .help("End jobs that were enqueued before this time without sending them; 'now' ends all.")
+
     // simulator
     static let host = Option("host", .text("HOST"), default: "127.0.0.1").help("The address to listen on.")
     static let serverName = Option("name", .text("HOST"), repeatable: true)

@@ -38,7 +38,7 @@ extension CommandError {
 
     private init(explaining error: SchemaError) {
         switch error.code {
-        case .missing, .outdated, .newer, .changed, .plans: self.init(.configuration, error.message)
+        case .missing, .outdated, .newer, .changed, .plans, .moved: self.init(.configuration, error.message)
         case .unknownVersion: self.init(.usage, error.message)
         case .failed, .invalid: self.init(.failed, error.message.asSentence)
         default:

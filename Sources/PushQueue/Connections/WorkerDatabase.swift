@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// The connections of a worker to PostgreSQL.
 ///
@@ -60,14 +61,23 @@ final class WorkerDatabase {
         use(try await connect(WorkerSettings.shared))
     }
 
+    /// Fails on a copy: the database behind a name may be replaced by a restored backup while the worker runs.
     private func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
-        try await PostgresConnection.connect(
+        let connection = try await PostgresConnection.connect(
             context.options.database,
             on: context.loop,
             application: "carillon \(context.options.name)",
             to: .writable,
             settings: settings
         )
+        do throws(PostgresError) {
+            let fault = try await connection.ask(PlaceCheck.fault, Parameters()) { try $0.stringIfPresent(0, 0) }
+            guard let fault else { return connection }
+            throw PostgresError(.unexpectedValue, fault, hint: "if pushes shall be sent from here, run: carillon adopt")
+        } catch {
+            await connection.close()
+            throw error
+        }
     }
 
     private func use(_ connection: PostgresConnection) {

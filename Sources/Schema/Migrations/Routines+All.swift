@@ -31,6 +31,7 @@ extension Routines {
             File("functions/order_updates.sql", Files.order_updates_sql),
             File("functions/pace_devices.sql", Files.pace_devices_sql),
             File("functions/partitions.sql", Files.partitions_sql),
+            File("functions/place.sql", Files.place_sql),
             File("functions/promote.sql", Files.promote_sql),
             File("functions/provider_token.sql", Files.provider_token_sql),
             File("functions/push_types.sql", Files.push_types_sql),

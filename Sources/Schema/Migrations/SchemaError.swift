@@ -16,6 +16,8 @@ package struct SchemaError: CodedError {
         case invalid
         /// A statement does not use its index.
         case plans
+        /// The database is a copy: see `migrations/functions/place.sql`.
+        case moved
         /// There is no migration of that number.
         case unknownVersion
         /// A migration failed, and was rolled back.
@@ -95,6 +97,14 @@ extension SchemaError {
             "The worker's statements do not use their indexes: \(faults.joined(separator: "; ")). An index of carillon."
                 + "messages or carillon.scheduled is missing or invalid: create it as the migrations do (`carillon "
                 + "migrate sql` prints them), or REINDEX the table."
+        )
+    }
+
+    static func moved(_ fault: String) -> Self {
+        Self(
+            .moved,
+            "Nothing is sent from here: \(fault). If pushes shall be sent from here, run `carillon adopt`; if not, use the "
+                + "database that they belong to."
         )
     }
 

@@ -43,7 +43,16 @@ actor DatabaseCopies {
         number += 1
         let name = "test_\(number)"
         try await administration.script("CREATE DATABASE \(name) TEMPLATE \(template)\(strategy)")
+        if contents == .schema { try await settle(in: name) }
         return name
+    }
+
+    /// The installation lives in the copy.
+    private func settle(in name: String) async throws {
+        let url = cluster.url(database: name)
+        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test databases")
+        try await connection.script("UPDATE carillon.installation SET database_oid = (carillon.place()).database_oid")
+        await connection.close()
     }
 
     func drop(_ name: String) async throws {

@@ -34,6 +34,9 @@ package struct Shop {
         }
     }
 
+    /// The same with another database.
+    package func on(_ database: TestDatabase) -> Shop { Shop(gateway: gateway, database: database, folder: folder) }
+
     package func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
 
     package func run(_ words: [String]) async throws -> ProgramRun {

@@ -15,6 +15,7 @@ struct DatabaseChecks {
         let schema = await schema()
         findings.append(schema)
         guard schema.condition == .ok else { return findings }
+        findings.append(await place())
         findings.append(await looking("roles") { try await roles() })
         findings.append(await looking("grants") { try await grants() })
         findings.append(await looking("reaper") { try await reaper() })
@@ -64,6 +65,15 @@ struct DatabaseChecks {
             return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
         } catch {
             return .failed("migrations", error)
+        }
+    }
+
+    private func place() async -> Finding {
+        do {
+            try await PlaceCheck.run(on: connection)
+            return .ok("place", "Pushes are sent from this database.")
+        } catch {
+            return .failed("place", error)
         }
     }
 

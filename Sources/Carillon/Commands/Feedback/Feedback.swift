@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -48,6 +49,7 @@ private struct Feedback: Sendable {
         if settings.isOn(.dryRun) {
             return show(try await FeedbackPreview.read(of: settings.text(.app), on: connection))
         }
+        try await PlaceCheck.run(on: connection)
         if settings.isOn(.once) {
             let began = MonotonicInstant.now
             let reports = try await lists.read(of: settings.text(.app), on: connection, loop)
@@ -75,6 +77,7 @@ private struct Feedback: Sendable {
         let interval = settings.duration(.feedbackInterval)
         while true {
             if try await FleetTask.feedback.take(every: interval, on: connection) {
+                try await PlaceCheck.run(on: connection)
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
                 let tally = try await pass(of: nil, connection, loop)

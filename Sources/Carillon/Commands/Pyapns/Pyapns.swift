@@ -50,7 +50,10 @@ private struct Pyapns {
             )
         }
         return try await LoopScope.with { loop in
-            try await DatabaseScope.with(invocation, on: loop) { try await SchemaCheck.run(on: $0) }
+            try await DatabaseScope.with(invocation, on: loop) { connection in
+                try await SchemaCheck.run(on: connection)
+                try await PlaceCheck.run(on: connection)
+            }
             let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
             let pyapnsLog = PyapnsLog(log)
             let service = PyapnsService(

@@ -103,12 +103,13 @@ final class ServedDatabase: Sendable {
         while .now < end, !isStopping { try? await loop.sleep(for: .milliseconds(100)) }
     }
 
-    /// Refuses to start on a wrong schema, where every statement would fail, and where statements would miss their
-    /// indexes.
+    /// Refuses to start on a wrong schema, where every statement would fail, where statements would miss their indexes, and on
+    /// a copy.
     private func checkSchema() async throws {
         let database = worker.options.database
         try await DatabaseScope.with(database, on: loop, application: "carillon worker", to: .writable) { connection in
             try await SchemaCheck.runWithPlans(on: connection)
+            try await PlaceCheck.run(on: connection)
         }
     }
 }

@@ -1,0 +1,17 @@
+package import CarillonPostgres
+
+/// Whether this database is where the installation lives. A copy must not send the pushes of the original.
+package enum PlaceCheck {
+    /// Says why nothing may be sent from this database.
+    package static let fault = Statement("place_fault", "SELECT carillon.place_fault()")
+
+    package static func run(on connection: PostgresConnection) async throws(SchemaError) {
+        let fault: String?
+        do {
+            fault = try await connection.query(Self.fault) { rows in try rows.stringIfPresent(0, 0) }
+        } catch {
+            throw SchemaError(error)
+        }
+        if let fault { throw .moved(fault) }
+    }
+}

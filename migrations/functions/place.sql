@@ -1,0 +1,86 @@
+-- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
+-- them again. So workers, feedback passes and enqueuing over HTTP ask first whether this database is the one that the installation
+-- knows; `carillon adopt` tells it that it is.
+--
+-- A standby has the system identifier of its primary, so a promoted one goes on. A clone of a disk has it too: it can be told from
+-- the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs must have
+-- in the setting carillon.installation.
+
+CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
+    BEGIN
+        SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
+    EXCEPTION WHEN insufficient_privilege THEN
+        system_identifier := 0;  -- a server may keep it to itself; the number of the database remains
+    END;
+END
+$$;
+COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
+
+CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
+BEGIN
+    SELECT i.* INTO home FROM carillon.installation i;
+    RETURN CASE
+        WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
+            'this database is a copy: its pushes belong to the database %s of the cluster %s, and this is the database %s of the cluster %s',
+            home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
+        WHEN home.name IS DISTINCT FROM name THEN format(
+            'this installation is %s, and carillon.installation is %s in the options of this connection',
+            coalesce('named ' || quote_literal(home.name), 'not named'), coalesce(quote_literal(name), 'not set'))
+    END;
+END
+$$;
+COMMENT ON FUNCTION carillon.place_fault IS
+    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
+
+CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    fault CONSTANT text := carillon.place_fault();
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'If pushes shall be sent from here, run: carillon adopt';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
+
+-- Workers of the original are none of this one, so all claims are taken over. Jobs created before `expire_before` expire: the next
+-- worker ends them without sending them.
+CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    expired bigint := 0;
+    changed bigint;
+BEGIN
+    SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
+    IF (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN
+        DELETE FROM carillon.workers;
+        PERFORM carillon.take_over(0);
+    END IF;
+    UPDATE carillon.messages m SET expires_at = now()
+    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    UPDATE carillon.scheduled s SET expires_at = now()
+    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    expired := expired + changed;
+    UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
+        name = nullif(coalesce(adopt.name, home.name), '');
+    PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
+        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
+    RETURN expired;
+END
+$$;
+COMMENT ON FUNCTION carillon.adopt IS
+    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire because they are older.';
