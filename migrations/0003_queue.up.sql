@@ -131,7 +131,8 @@ CREATE TABLE carillon.workers (
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
-    connections  integer
+    connections  integer,
+    settles_by   timestamptz
 );
 -- Updated every few seconds; heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
@@ -156,6 +157,8 @@ COMMENT ON COLUMN carillon.workers.answers IS
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.workers.settles_by IS
+    'the time after which it counts as stuck unless it settles something; null if it holds no claim';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, one per row. No transaction is open while their pushes are in flight.

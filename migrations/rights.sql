@@ -35,7 +35,8 @@ GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
-    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
+    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
+    carillon.worker_status
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -65,8 +66,8 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     collapse_unknown, keep_unique_ids, created_at, updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
-    carillon.workers, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
+    carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -87,14 +88,15 @@ BEGIN
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
-                queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
-                search_reference search_token token_text token_counts newest_activities'),
+                search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor
+                queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages

@@ -64,6 +64,30 @@ import Testing
         }
     }
 
+    @Test func `a worker that settles nothing is stuck, until it settles something`() async throws {
+        try await Queue.with { queue in
+            try await fill(queue, rows: 1)
+            let gate = GateBackend()
+            let worker = queue.worker(gate) { options in
+                options.lease = .seconds(2)
+                options.stuckAfter = .seconds(1)
+            }
+            let state = "SELECT count(*) FROM carillon.worker_status WHERE state = "
+            _ = try await queue.running(worker) {
+                for await _ in gate.arrivals { break }
+                #expect(try await queue.database.number(state + "'alive'") == 1)
+                try await queue.loop.eventually("it is stuck") {
+                    try await queue.database.number(state + "'stuck'") == 1
+                }
+                gate.open()
+                try await queue.loop.eventually("it is alive") {
+                    try await queue.database.number(state + "'alive'") == 1
+                }
+                worker.drain()
+            }
+        }
+    }
+
     @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
         try await Queue.with { queue in
             try await queue.database.run(

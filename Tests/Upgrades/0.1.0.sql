@@ -109,12 +109,8 @@ COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT
 
 -- The id is part of each apns-id, so that two installations never give the same one to two pushes.
 CREATE TABLE carillon.installation (
-    id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    created_at        timestamptz NOT NULL DEFAULT now(),
-    -- Where pushes are sent from: see functions/place.sql.
-    system_identifier bigint NOT NULL DEFAULT 0,
-    database_oid      bigint NOT NULL DEFAULT 0,
-    name              text
+    id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
@@ -552,7 +548,8 @@ CREATE TABLE carillon.workers (
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
-    connections  integer
+    connections  integer,
+    settles_by   timestamptz
 );
 -- Updated every few seconds; heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
@@ -577,6 +574,8 @@ COMMENT ON COLUMN carillon.workers.answers IS
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.workers.settles_by IS
+    'the time after which it counts as stuck unless it settles something; null if it holds no claim';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, one per row. No transaction is open while their pushes are in flight.
@@ -1548,7 +1547,6 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
             HINT = 'The owner of the schema makes one with carillon.make_api_token.';
     END IF;
-    PERFORM carillon.check_place();
     m := carillon.message_of_json(app, message);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END
@@ -2743,6 +2741,12 @@ BEGIN
         ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
     RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
+$$;
+
+-- One more than most: counting stopped there, and the estimate was no higher.
+CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
 $$;
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
@@ -5209,89 +5213,6 @@ END
 $$;
 
 
--- functions/place.sql
--- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
--- them again. So workers, feedback passes and enqueuing over HTTP ask first whether this database is the one that the installation
--- knows; `carillon adopt` tells it that it is.
---
--- A standby has the system identifier of its primary, so a promoted one goes on. A clone of a disk has it too: it can be told from
--- the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs must have
--- in the setting carillon.installation.
-
-CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
-    BEGIN
-        SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
-    EXCEPTION WHEN insufficient_privilege THEN
-        system_identifier := 0;  -- a server may keep it to itself; the number of the database remains
-    END;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    here CONSTANT record := carillon.place();
-    home carillon.installation;
-    name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
-BEGIN
-    SELECT i.* INTO home FROM carillon.installation i;
-    RETURN CASE
-        WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
-            'this database is a copy: its pushes belong to the database %s of the cluster %s, and this is the database %s of the cluster %s',
-            home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
-        WHEN home.name IS DISTINCT FROM name THEN format(
-            'this installation is %s, and carillon.installation is %s in the options of this connection',
-            coalesce('named ' || quote_literal(home.name), 'not named'), coalesce(quote_literal(name), 'not set'))
-    END;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    fault CONSTANT text := carillon.place_fault();
-BEGIN
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'If pushes shall be sent from here, run: carillon adopt';
-    END IF;
-END
-$$;
-
--- Workers of the original are none of this one, so all claims are taken over. Jobs created before `expire_before` expire: the next
--- worker ends them without sending them.
-CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    here CONSTANT record := carillon.place();
-    home carillon.installation;
-    expired bigint := 0;
-    changed bigint;
-BEGIN
-    SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
-    IF (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN
-        DELETE FROM carillon.workers;
-        PERFORM carillon.take_over(0);
-    END IF;
-    UPDATE carillon.messages m SET expires_at = now()
-    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
-    GET DIAGNOSTICS expired = ROW_COUNT;
-    UPDATE carillon.scheduled s SET expires_at = now()
-    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    expired := expired + changed;
-    UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
-        name = nullif(coalesce(adopt.name, home.name), '');
-    PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
-        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
-    RETURN expired;
-END
-$$;
-
-
 -- functions/promote.sql
 -- Moves jobs that are due from scheduled to messages. Workers call promote() when they look for jobs. It locks rows of scheduled
 -- and skips those that are locked; for everything else it waits 10 ms at most.
@@ -6750,6 +6671,28 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
+$$;
+
+-- A search that finds nothing proves nothing about these apps.
+CREATE OR REPLACE FUNCTION carillon.unsearched_apps(depth integer, with_history boolean) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name FROM carillon.apps a
+    WHERE EXISTS (
+        SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
+            SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            ORDER BY m.id DESC OFFSET (SELECT most / 3 FROM look) LIMIT 1) q)
+        OR EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR EXISTS (
+            SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
+            ORDER BY u.message_id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.failures f WHERE f.app_id = a.id
+            ORDER BY f.failed_at DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+    ORDER BY a.name
 $$;
 
 -- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
@@ -8382,7 +8325,9 @@ COMMENT ON FUNCTION carillon.check_silence IS
 COMMENT ON FUNCTION carillon.check_payloads IS
     'Internal: checks the payload of each token, and returns whether all of them are silent.';
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
-COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns the number of ready jobs of an app: exact up to most, estimated beyond. depth_is says which it is.';
+COMMENT ON FUNCTION carillon.depth_is IS 'Returns how exact a number of queue_depth is: exact, at least or about.';
 COMMENT ON FUNCTION carillon.scheduled_depth IS
     'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 COMMENT ON FUNCTION carillon.next_due IS
@@ -8506,12 +8451,6 @@ COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of 
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
-COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
-COMMENT ON FUNCTION carillon.place_fault IS
-    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
-COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
-COMMENT ON FUNCTION carillon.adopt IS
-    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire because they are older.';
 COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
@@ -8605,6 +8544,9 @@ COMMENT ON FUNCTION carillon.end_as_cancelled IS
 COMMENT ON FUNCTION carillon.return_uncancelled IS
     'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
+COMMENT ON FUNCTION carillon.unsearched_apps IS
+    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth; with_history: '
+    'or more failures or feedback.';
 COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
     'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
@@ -8751,7 +8693,8 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
-    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
+    carillon.depth_is(carillon.queue_depth(a.id)) AS depth_is
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
@@ -8810,6 +8753,55 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
+COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at least or about';
+
+-- views/worker_status.sql
+-- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
+CREATE OR REPLACE VIEW carillon.worker_status AS
+SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections,
+    CASE
+        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is none:
+        -- the clock went back, and a worker that lives has sent another by now.
+        WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
+        -- A worker that holds claims says by when it settles. One that says it holds none releases those left within two leases.
+        WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
+            THEN 'stuck'
+        ELSE 'alive' END AS state,
+    known.lease,
+    now() - known.heartbeat_at AS silence,
+    now() - known.started_at AS age,
+    coalesce(held.claims, 0) AS claims
+FROM carillon.workers w
+CROSS JOIN LATERAL (
+    SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
+        least(greatest(w.heartbeat_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS heartbeat_at,
+        least(greatest(w.lease_until, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS lease_until
+) bounded
+CROSS JOIN LATERAL (
+    -- A lease is ten minutes at most.
+    SELECT bounded.started_at, bounded.heartbeat_at,
+        least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
+) known
+LEFT JOIN (
+    SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
+) held ON held.worker_id = w.id;
+COMMENT ON VIEW carillon.worker_status IS 'The state of each worker that runs, or that died and was not taken over yet.';
+COMMENT ON COLUMN carillon.worker_status.id IS 'the id of this run';
+COMMENT ON COLUMN carillon.worker_status.name IS 'the name of the worker, for people';
+COMMENT ON COLUMN carillon.worker_status.host IS 'the host that the worker runs on';
+COMMENT ON COLUMN carillon.worker_status.pid IS 'the process id of the worker';
+COMMENT ON COLUMN carillon.worker_status.version IS 'the version of the program';
+COMMENT ON COLUMN carillon.worker_status.started_at IS 'when it started';
+COMMENT ON COLUMN carillon.worker_status.heartbeat_at IS 'the time of its last heartbeat';
+COMMENT ON COLUMN carillon.worker_status.lease_until IS 'when its lease ends unless another heartbeat extends it';
+COMMENT ON COLUMN carillon.worker_status.connections IS
+    'the number of connections to gateways that its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.worker_status.state IS
+    'alive; silent if two heartbeats are missing; stuck if it holds claims and settles none';
+COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
+COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heartbeat was';
+COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
+COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
 
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
@@ -8849,7 +8841,8 @@ GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
-    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
+    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
+    carillon.worker_status
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -8880,7 +8873,7 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
-    carillon.workers, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+    carillon.workers, carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -8899,16 +8892,16 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
             ('carillon_reader', '
-                queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
-                search_reference search_token token_text token_counts newest_activities'),
+                search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
@@ -8949,11 +8942,6 @@ BEGIN
     END IF;
 END
 $$;
-
--- A new installation lives where it is installed.
-UPDATE carillon.installation i
-SET (system_identifier, database_oid) = (SELECT p.system_identifier, p.database_oid FROM carillon.place() AS p)
-WHERE i.database_oid = 0;
 
 SELECT carillon.record_rights();
 
@@ -9012,7 +9000,6 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/order_updates.sql', '0.1.0'),
     ('functions/pace_devices.sql', '0.1.0'),
     ('functions/partitions.sql', '0.1.0'),
-    ('functions/place.sql', '0.1.0'),
     ('functions/promote.sql', '0.1.0'),
     ('functions/provider_token.sql', '0.1.0'),
     ('functions/push_types.sql', '0.1.0'),
@@ -9039,26 +9026,27 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('views/pending.sql', '0.1.0'),
     ('views/held_apps.sql', '0.1.0'),
     ('views/app_status.sql', '0.1.0'),
+    ('views/worker_status.sql', '0.1.0'),
     ('rights.sql', '0.1.0');
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = 'cd8ab08657ea8cf208acf2ce337494dd8b620d67c35eda22c0ee086bfb22797a' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '038097a7d018997f33574eba2f8e00ab70706ea4314fe770b4078e7cb2354801' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '595b6427ef7dc35f0121dc3220837641b4514188c923fec60d36a8515658ba24' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'f7910a8976601b16a36fd49cc672e9ac6efcda79db40c7aa14807cbb51778183' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '0eafe6be7d833939d5140df94222266b49a8baead7a74e645711bf618dccee17' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'c37ca54da67a2b026ed924c3818e6a62469b8395661c829d045533b02dc9b824' WHERE file = 'functions/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed103137478b49c7d734a9e5a4e2c1fd020ad62' WHERE file = 'functions/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = 'aed38f2d3340c91a5ae629872627e546c2e68ce5774250ecbde13c935a1303b9' WHERE file = 'functions/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = '3966dd75e0dd63271be9594521dab9b2cb7ea33e201bf5f42d96ab0cf8035500' WHERE file = 'functions/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141eaf39a09e235ee9661d4a6c6cce33ee098' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = 'd3216de5833afb9a1f760d50a01da90512b28a970288004bbd447d0621ea8ba8' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '24b44256e48bf8e74a7eca4e0bf8c825a14ff6957a6f9a3f95cefdb18d39c307' WHERE file = 'functions/end_messages.sql';
@@ -9076,7 +9064,6 @@ UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694c
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '19718820c9455f13b05002d8fb575ca7b42a605ddee3c7e64ea3e07d5651973e' WHERE file = 'functions/place.sql';
 UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = '85a4bfc9c6a5a6c959c73ac632177e53709b203f7c5095c7d292122bc53c16c6' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
@@ -9088,7 +9075,7 @@ UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abe
 UPDATE carillon.schema_routines SET checksum = '0ab4d09a1381bd58ca05659944dca29096cd24c033a3b09ea35d7a551bba07b2' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49fb74922a3a8eec2dea23463fc26da4c79' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = 'e4dff9aa92f21648127c4eaa07e16a4f869a5f9cb651ffe0c95fba153d8559b1' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'f4db3bd17f3825978dfec176384a8332306f3fc0992e7384682ab985c240448e' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = '5a6648b551d539f080158c4975b21c12be68b20a1530ec2d183b9d4719b6e90f' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = '9642e59a01467476dc280f15ae6ab88006b11b8c65b7fb4a7a22b4da7f99ee8f' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'c45ce2917a8e6ada432239e1ebd3417e87c87582b81c17a5401b561bd2ef56a6' WHERE file = 'functions/split.sql';
@@ -9100,10 +9087,11 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'c9752b3cc995bbf9ffe9929e08454c66da5bc10ef516fee92c8f4ec13aa4ce7c' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '2e7b8d244b5b317e08cac8a5d6ff3313f0f543fcb615e286ba787d29cae2c84d' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '0e4cc47cd2808d178cb23ebcc128c5ee9a611b9aeb5841d819c3b21d6a084442' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
+UPDATE carillon.schema_routines SET checksum = '268f60e5337b8776af34279516e4f07cacc5bef3301129699d7a0909f65617ab' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)

@@ -27,7 +27,15 @@ BEGIN
     RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
-COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns the number of ready jobs of an app: exact up to most, estimated beyond. depth_is says which it is.';
+
+-- One more than most: counting stopped there, and the estimate was no higher.
+CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
+$$;
+COMMENT ON FUNCTION carillon.depth_is IS 'Returns how exact a number of queue_depth is: exact, at least or about.';
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint

@@ -7,6 +7,31 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
 
+-- A search that finds nothing proves nothing about these apps.
+CREATE OR REPLACE FUNCTION carillon.unsearched_apps(depth integer, with_history boolean) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name FROM carillon.apps a
+    WHERE EXISTS (
+        SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
+            SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            ORDER BY m.id DESC OFFSET (SELECT most / 3 FROM look) LIMIT 1) q)
+        OR EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR EXISTS (
+            SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
+            ORDER BY u.message_id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.failures f WHERE f.app_id = a.id
+            ORDER BY f.failed_at DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+    ORDER BY a.name
+$$;
+COMMENT ON FUNCTION carillon.unsearched_apps IS
+    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth; with_history: '
+    'or more failures or feedback.';
+
 -- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
 -- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
 -- sort all rows of an app.

@@ -14,7 +14,8 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
-    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
+    carillon.depth_is(carillon.queue_depth(a.id)) AS depth_is
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
@@ -73,3 +74,4 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
+COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at least or about';

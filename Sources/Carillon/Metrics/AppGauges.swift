@@ -2,11 +2,12 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
-/// The gauges of apps and history. They are read from the database when metrics are requested, at most as often as they
+/// The gauges of apps, workers and history. They are read from the database when metrics are requested, at most as often as they
 /// change.
 actor AppGauges {
     struct Reading: Sendable {
         var apps: [AppStatus] = []
+        var workers: [WorkerRecord] = []
         var maintenance: MaintenanceStatus?
     }
 
@@ -59,7 +60,11 @@ actor AppGauges {
     private func ask() async throws -> Reading {
         let connection = try await connected()
         let apps = try await AppStatus.all(from: connection)
-        return Reading(apps: apps, maintenance: try await MaintenanceStatus(from: connection))
+        return Reading(
+            apps: apps,
+            workers: try await WorkerRecord.all(from: connection),
+            maintenance: try await MaintenanceStatus(from: connection)
+        )
     }
 
     private func connected() async throws -> PostgresConnection {

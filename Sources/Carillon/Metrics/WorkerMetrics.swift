@@ -7,6 +7,8 @@ struct WorkerMetrics {
     let counters: WorkerCounters
     /// Empty while they cannot be read from the database.
     let apps: [AppStatus]
+    /// Likewise.
+    var workers: [WorkerRecord] = []
     /// Nil while it cannot be read.
     var maintenance: MaintenanceStatus?
     /// The database it is about, if there are several.
@@ -18,6 +20,7 @@ struct WorkerMetrics {
         for metric in CountedMetric.all { metric.add(counters, &metrics) }
         addState(to: &metrics)
         addQueues(to: &metrics)
+        addWorkers(to: &metrics)
         addMaintenance(to: &metrics)
         return metrics
     }
@@ -75,14 +78,30 @@ struct WorkerMetrics {
 
     private func addQueues(to metrics: inout MetricsText) {
         metrics.begin("carillon_queue_jobs", "Jobs waiting to be claimed, by app; an estimate when there are many.")
-        for app in apps { metrics.add(app.depth, ["app": app.name]) }
+        for app in apps { metrics.add(app.ready.value, ["app": app.name]) }
+        metrics.begin(
+            "carillon_queue_jobs_exact",
+            "1 if carillon_queue_jobs is exact for the app, 0 if it is an estimate."
+        )
+        for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, by app.")
-        for app in apps { metrics.add(app.scheduled, ["app": app.name]) }
+        for app in apps { metrics.add(app.later.value, ["app": app.name]) }
         metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest due job has waited.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
         metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")
         for app in apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
+        }
+    }
+
+    private func addWorkers(to metrics: inout MetricsText) {
+        metrics.begin(
+            "carillon_workers",
+            "Workers of the fleet, by state: alive, silent (two heartbeats are missing) or stuck."
+        )
+        guard !workers.isEmpty else { return }
+        for state in WorkerRecord.State.allCases {
+            metrics.add(workers.count { $0.state == state }, ["state": state.rawValue])
         }
     }
 

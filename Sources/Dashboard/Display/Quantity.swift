@@ -1,3 +1,4 @@
+import CarillonSchema
 import CarillonText
 
 /// Formats numbers so that they can be read at a glance.
@@ -17,17 +18,8 @@ enum Quantity {
         perSecond < 10 ? oneDigit(perSecond) : Int(perSecond.rounded()).grouped
     }
 
-    /// A count that stopped at a limit.
-    static func bounded(_ count: Int64, bound: Int64 = 1_000) -> String {
-        count > bound ? "more than \(Int(bound).grouped)" : Int(count).grouped
-    }
-
-    /// A count up to a limit, and an estimate beyond.
-    static func estimated(_ count: Int64, bound: Int64) -> String {
-        // One more than the limit: the count stopped there, and the estimate was lower.
-        if count == bound + 1 { return bounded(count, bound: bound) }
-        return (count > bound ? "about " : "") + short(count)
-    }
+    /// The same with its precision: "about 12.3k".
+    static func short(_ amount: Amount) -> String { amount.prefixed(short(amount.value)) }
 
     /// The two largest units of a duration in seconds: "3m 5s", "2d 4h".
     static func age(_ seconds: Int64) -> String {

@@ -27,6 +27,10 @@ enum StateMark: String, Sendable {
     }
 }
 
+extension WorkerRecord.State {
+    var mark: StateMark { self == .alive ? .good : .bad }
+}
+
 extension AppStatus.State {
     var mark: StateMark { self == .active ? .good : self == .held ? .bad : .attention }
 }

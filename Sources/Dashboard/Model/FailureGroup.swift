@@ -60,6 +60,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     let lastAt: Moment
     /// Whether the app has more failures than were read.
     let isBounded: Bool
+    var amount: Amount { Amount(pushes, isBounded ? .atLeast : .exact) }
     /// How many failures were read.
     let depth: Int64
     /// For each failure, how many intervals ago it occurred, with the number of failures.
@@ -75,7 +76,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "status": status, "pushes": pushes, "requeued": requeued, "last_at": lastAt,
-            "is_bounded": isBounded, "trend": trend, "meaning": ReasonSentence.text(for: reason),
+            "pushes_is": amount.precision, "trend": trend, "meaning": ReasonSentence.text(for: reason),
         ]
     }
 }

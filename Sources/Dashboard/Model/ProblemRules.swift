@@ -29,8 +29,8 @@ enum ProblemRules {
                 )
             )
         }
-        if !workers.contains(where: \.isAlive) {
-            let waiting = apps.contains { $0.depth > 0 }
+        if !workers.contains(where: { $0.state != .silent }) {
+            let waiting = apps.contains { $0.ready.value > 0 }
             problems.append(
                 Problem(
                     severity: waiting ? .critical : .warning,
@@ -40,7 +40,17 @@ enum ProblemRules {
                 )
             )
         }
-        for worker in workers where !worker.isAlive {
+        for worker in workers where worker.state == .stuck {
+            problems.append(
+                Problem(
+                    severity: .critical,
+                    sentence: "Worker \(worker.name) is stuck: it has settled none of its claims for a while.",
+                    remedy: "Its log may say why. If you end it, other workers take over its claims.",
+                    link: link
+                )
+            )
+        }
+        for worker in workers where worker.state == .silent {
             problems.append(
                 Problem(
                     severity: .warning,

@@ -12,7 +12,8 @@ struct WorkerResults: Record {
         "web_message_workers",
         """
         SELECT j.worker_id, w.name AS worker, count(*) AS jobs, sum(j.sent) AS sent, sum(j.failed) AS failed,
-            sum(j.expired) AS expired, sum(j.cancelled) AS cancelled, max(j.finished_at) AS finished_at
+            sum(j.expired) AS expired, sum(j.cancelled) AS cancelled, max(j.finished_at) AS finished_at,
+            CASE WHEN sum(count(*)) OVER () < \(jobDepth) THEN 'exact' ELSE 'at least' END AS jobs_is
         FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
             (SELECT r.* FROM carillon.results r
             WHERE r.message_id = $1 AND r.broadcast_id IS DISTINCT FROM $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT 1)

@@ -20,6 +20,8 @@ struct ActivitiesView: PageView {
         let updatedAt: Moment?
         let messageID: Int64?
         let waiting: Int64
+        /// Counting stops at 100.
+        var updates: Amount { Amount(waiting, waiting < 100 ? .exact : .atLeast) }
 
         var mark: StateMark {
             switch state {
@@ -33,6 +35,7 @@ struct ActivitiesView: PageView {
             [
                 "app": app, "token": tokens.text(token), "state": state.rawValue, "registered_at": registeredAt,
                 "ends_at": endsAt, "updated_at": updatedAt, "message_id": messageID, "waiting": waiting,
+                "waiting_is": updates.precision,
             ]
         }
     }
@@ -60,7 +63,7 @@ struct ActivitiesView: PageView {
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Token") { tokens.html($0.token) },
                 .text("State") { $0.mark.html($0.state.rawValue) },
-                .number("Updates waiting") { Quantity.short($0.waiting) },
+                .number("Updates waiting") { Quantity.short($0.updates) },
                 .text("Last update") { row in Self.lastUpdate(row) },
                 .text("Registered") { $0.registeredAt.html },
                 .text("Ends") { $0.endsAt.html }

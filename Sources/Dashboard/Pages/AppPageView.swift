@@ -48,12 +48,12 @@ struct AppPageView: PageView {
             ),
             .init(
                 "Ready",
-                Quantity.estimated(app.depth, bound: app.countLimit),
+                Quantity.short(app.ready),
                 note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }
             ),
             .init(
                 "Scheduled",
-                Quantity.bounded(app.scheduled, bound: app.countLimit),
+                Quantity.short(app.later),
                 note: "later, and retries"
             ),
             .init("In flight", Quantity.short(app.inFlight))

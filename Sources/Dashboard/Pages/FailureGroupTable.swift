@@ -1,3 +1,4 @@
+import CarillonSchema
 import CarillonText
 import CarillonWeb
 
@@ -42,7 +43,7 @@ struct FailureGroupTable {
                 ]
                 return HTML(.a, .href(Link("failures", query: query))) { group.reason }
             },
-            .number("Pushes") { Int($0.pushes).grouped },
+            .number("Pushes") { $0.amount.text },
             .text("In \(window.text)") { $0.trend.html(of: window.seconds) },
             .number("Status") { $0.status.map(String.init) ?? "–" },
             .number("Requeued") { $0.requeued == 0 ? "–" : Int($0.requeued).grouped },

@@ -22,6 +22,11 @@ struct FindQuery {
         """
     )
 
+    /// $1: how many rows of each app the search reads; $2: whether it reads the history too.
+    private static let unsearched = Statement("web_unsearched", "SELECT u FROM carillon.unsearched_apps($1, $2) AS u")
+    /// What search_reference() and search_token() read by default.
+    private static let (referenceDepth, tokenDepth): (Int32, Int32) = (4_000, 2_000)
+
     let database: WebDatabase
     let tokens: TokenDisplay
     let wanted: String
@@ -37,7 +42,9 @@ struct FindQuery {
     }
 
     func run() async throws -> any PageView {
-        guard !wanted.isEmpty else { return FindView(wanted: wanted, messages: [], events: nil, tokens: tokens) }
+        guard !wanted.isEmpty else {
+            return FindView(wanted: wanted, messages: [], events: nil, unsearched: [], tokens: tokens)
+        }
         async let byReference: [FoundMessage] = database.values(of: Self.byReference, Parameters(wanted))
         async let events = events()
         let query = Int64(wanted).flatMap { id in
@@ -51,7 +58,13 @@ struct FindQuery {
             return try await MessageQuery(database: database, tokens: tokens, id: id, app: app).run()
         }
         let detailed = try await detailed(messages)
-        return FindView(wanted: wanted, messages: detailed, events: try await events, tokens: tokens)
+        return FindView(
+            wanted: wanted,
+            messages: detailed,
+            events: try await events,
+            unsearched: try await unsearched(),
+            tokens: tokens
+        )
     }
 
     /// Adds the state and time of each message, up to the limit.
@@ -67,6 +80,13 @@ struct FindQuery {
             detailed.append(found)
         }
         return detailed
+    }
+
+    /// The apps of which there is more than was searched.
+    private func unsearched() async throws -> [String] {
+        let isToken = TokenDisplay.isToken(wanted)
+        let depth = isToken ? Self.tokenDepth : Self.referenceDepth
+        return try await database.values(of: Self.unsearched, Parameters(depth, isToken))
     }
 
     /// The events of a device token; nil if the text is not a device token.

@@ -8,6 +8,8 @@ struct FindView: PageView {
     let messages: [FoundMessage]
     /// The events of the device token; nil if the search was not for a token.
     let events: [TokenEvent]?
+    /// The apps of which there is more than was searched.
+    let unsearched: [String]
     let tokens: TokenDisplay
 
     var title: String { "Find a push" }
@@ -26,6 +28,7 @@ struct FindView: PageView {
         } else if isNothing {
             nothing
         }
+        if let more { HTML(.p, .class("notice")) { more } }
         if !messages.isEmpty {
             DataTable(
                 "Messages",
@@ -60,10 +63,26 @@ struct FindView: PageView {
                 }
             ).html
             HTML(.p, .class("note")) {
-                "No record is kept of the token of a push that APNs accepted. Failures, feedback and waiting jobs are "
-                    + "searched among at most the newest 2,000 of each app."
+                "No record is kept of the token of a push that APNs accepted."
             }
         }
+    }
+
+    private var precision: Amount.Precision { unsearched.isEmpty ? .exact : .atLeast }
+
+    /// What the search may have missed.
+    private var more: String? {
+        guard !unsearched.isEmpty else { return nil }
+        let others = unsearched.count > 3 ? ["\(unsearched.count - 3) more"] : []
+        let apps = Counted.list(unsearched.prefix(3) + others)
+        if events == nil {
+            return
+                "There may be more: \(apps) \(unsearched.count == 1 ? "has" : "have") more waiting rows than were searched. "
+                + "'carillon message show --reference' reads the whole queue, and the id of a message always finds it."
+        }
+        return
+            "There may be more: \(apps) \(unsearched.count == 1 ? "has" : "have") more waiting jobs, failures or feedback than "
+            + "were searched. The reference or the id of a message finds it without its token."
     }
 
     private var form: HTML {
@@ -85,7 +104,7 @@ struct FindView: PageView {
 
     private var nothing: HTML {
         HTML(.section, .class("error")) {
-            HTML(.h2) { "Nothing was found" }
+            HTML(.h2) { unsearched.isEmpty ? "Nothing was found" : "Nothing was found among the newest rows" }
             HTML(.ul) {
                 if wanted.contains("…") {
                     HTML(.li) {
@@ -107,7 +126,11 @@ struct FindView: PageView {
     }
 
     var json: JSONValue {
-        ["q": TokenDisplay.isToken(wanted) ? tokens.text(wanted) : wanted, "messages": messages, "token": events]
+        [
+            "q": TokenDisplay.isToken(wanted) ? tokens.text(wanted) : wanted, "messages": messages,
+            "messages_is": precision, "token": events, "token_is": events == nil ? nil : precision,
+            "unsearched": unsearched,
+        ]
     }
 }
 

@@ -49,13 +49,20 @@ struct OverviewView: PageView {
     var failedPerSecond: Double { rate { $0.failed + $0.expired } }
     private var retriedPerSecond: Double { rate { $0.retried } }
     private var retriedLastHour: Int64 { minutes.reduce(0) { $0 + $1.retried } }
-    var depth: Int64 { apps.reduce(0) { $0 + $1.depth } }
-    private var scheduled: Int64 { apps.reduce(0) { $0 + $1.scheduled } }
+    var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
+    private var later: Amount { apps.reduce(ofAll) { $0 + $1.later } }
+    /// Others may have more.
+    private var ofAll: Amount { Amount(0, apps.count == Self.most ? .atLeast : .exact) }
     var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
     var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
-    var workersAlive: Int { workers.count(where: \.isAlive) }
-    private var hasEstimates: Bool { apps.contains { $0.depth > $0.countLimit } }
-    private var hasUncounted: Bool { apps.contains(where: \.hasMoreScheduled) }
+    var workersAlive: Int { workers.count { $0.state == .alive } }
+    private var notAlive: String {
+        let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
+            let count = workers.count { $0.state == state }
+            return count > 0 ? "\(count) \(state.rawValue)" : nil
+        }
+        return others.isEmpty ? "none is silent or stuck" : Counted.list(others)
+    }
     private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
     private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
 
@@ -82,16 +89,16 @@ struct OverviewView: PageView {
             ),
             .init(
                 "Ready",
-                (hasEstimates ? "about " : "") + Quantity.short(depth),
+                Quantity.short(ready),
                 note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
                 mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
             ),
-            .init("Scheduled", (hasUncounted ? "over " : "") + Quantity.short(scheduled), note: "later, and retries"),
+            .init("Scheduled", Quantity.short(later), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
             .init(
                 "Workers",
                 String(workersAlive),
-                note: "\(workers.count { !$0.isAlive }) without a heartbeat",
+                note: notAlive,
                 mark: workersAlive > 0 ? .quiet : .bad
             )
         ).html
@@ -115,7 +122,9 @@ struct OverviewView: PageView {
     /// In order of name if all apps are shown.
     private var busiest: [AppStatus] {
         guard apps.count > Self.shown else { return apps }
-        return Array(apps.sorted { ($0.sentLastHour, $0.depth) > ($1.sentLastHour, $1.depth) }.prefix(Self.shown))
+        return Array(
+            apps.sorted { ($0.sentLastHour, $0.ready.value) > ($1.sentLastHour, $1.ready.value) }.prefix(Self.shown)
+        )
     }
 
     private var latencyTiles: HTML {
@@ -148,9 +157,9 @@ struct OverviewView: PageView {
         [
             "problems": problems,
             "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond,
-            "retried_per_second": retriedPerSecond, "ready": depth,
-            "ready_is_estimated": hasEstimates, "scheduled": scheduled,
-            "scheduled_is_bounded": hasUncounted, "in_flight": inFlight, "oldest_age_seconds": oldestAge,
+            "retried_per_second": retriedPerSecond, "ready": ready.value,
+            "ready_is": ready.precision, "scheduled": later.value, "scheduled_is": later.precision,
+            "in_flight": inFlight, "oldest_age_seconds": oldestAge,
             "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "counts": buckets,
             "apps": busiest,
         ]

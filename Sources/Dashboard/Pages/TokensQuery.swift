@@ -7,7 +7,7 @@ import CarillonWeb
 struct TokensQuery {
     private static let counts = Statement(
         "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens, c.is_estimate FROM carillon.token_counts() AS c"
+        "SELECT c.app, c.kind, c.tokens, CASE WHEN c.is_estimate THEN 'about' ELSE 'exact' END AS tokens_is FROM carillon.token_counts() AS c"
     )
     private static let days = Statement(
         "web_feedback_days",

@@ -9,7 +9,7 @@ struct TokensView: PageView {
         let kind: String
         let tokens: Int64
         let json: JSONValue
-        let isEstimate: Bool
+        let tokensIs: Amount.Precision
     }
 
     struct Day: Record {
@@ -19,7 +19,15 @@ struct TokensView: PageView {
         let waiting: Int64
         let isBounded: Bool
 
-        var json: JSONValue { ["app": app, "day": day, "reported_dead": reportedDead, "waiting": waiting] }
+        var precision: Amount.Precision { isBounded ? .atLeast : .exact }
+
+        var json: JSONValue {
+            [
+                "app": app, "day": day, "reported_dead": reportedDead, "reported_dead_is": precision,
+                "waiting": waiting,
+                "waiting_is": precision,
+            ]
+        }
     }
 
     struct Passes: Record {
@@ -55,7 +63,7 @@ struct TokensView: PageView {
                 counts,
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
-                .number("Tokens") { ($0.isEstimate ? "about " : "") + Quantity.short($0.tokens) }
+                .number("Tokens") { Quantity.short(Amount($0.tokens, $0.tokensIs)) }
             ).html
             HTML(.p, .class("note")) {
                 "Up to 1,000 tokens of each kind are counted, fewer if there are more than 10 apps. Larger numbers are estimates."
@@ -69,8 +77,8 @@ struct TokensView: PageView {
                 days,
                 .text("Day") { HTML($0.day) },
                 .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
-                .number("Reports") { Int($0.reportedDead).grouped },
-                .number("Not handled yet") { $0.waiting == 0 ? "–" : Int($0.waiting).grouped }
+                .number("Reports") { Amount($0.reportedDead, $0.precision).text },
+                .number("Not handled yet") { $0.waiting == 0 ? "–" : Amount($0.waiting, $0.precision).text }
             ).html
             if days.contains(where: \.isBounded) {
                 HTML(.p, .class("note")) {

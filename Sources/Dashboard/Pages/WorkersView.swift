@@ -20,7 +20,7 @@ struct WorkersView: PageView {
                 Counted.text(Int64(workers.count), "worker"),
                 workers,
                 .text("Worker") { HTML($0.worker.name) },
-                .text("State") { $0.worker.isAlive ? StateMark.good.html("alive") : StateMark.bad.html("lost") },
+                .text("State") { $0.worker.state.mark.html($0.worker.state.rawValue) },
                 .number("Number") { String($0.worker.number) },
                 .text("Host") { HTML($0.worker.host ?? "–") },
                 .text("Version") { HTML($0.worker.version ?? "–") },
@@ -48,7 +48,7 @@ struct WorkersView: PageView {
             for spill in maintenance.spills {
                 HTML(.li) {
                     StateMark.attention.html(
-                        "\(Int(spill.rows).grouped) rows in the default partition of \(spill.table)"
+                        "\(spill.amount.text) rows in the default partition of \(spill.table)"
                     )
                 }
             }
@@ -65,7 +65,9 @@ struct WorkersView: PageView {
         [
             "workers": workers,
             "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
-            "default_partition_rows": maintenance.spills.map { ["table": $0.table, "rows": $0.rows] as JSONValue },
+            "default_partition_rows": maintenance.spills.map {
+                ["table": $0.table, "rows": $0.rows, "rows_is": $0.rowsIs] as JSONValue
+            },
             "oldest_transaction_seconds": maintenance.oldestTransaction,
         ]
     }

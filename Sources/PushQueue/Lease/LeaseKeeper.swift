@@ -82,7 +82,11 @@ final class LeaseKeeper {
     /// For people. It updates the row that the heartbeat has just updated.
     private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
         let traffic = context.meter.recentTraffic()
-        let parameters = LeaseStatements.parameters(noting: traffic, of: context.state.lease.id)
+        let parameters = LeaseStatements.parameters(
+            noting: traffic,
+            settlingWithin: context.state.settlingWait(at: .now),
+            of: context.state.lease.id
+        )
         try await lifeline.execute(LeaseStatements.noteTraffic, parameters)
     }
 

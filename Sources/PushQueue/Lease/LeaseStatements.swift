@@ -45,18 +45,23 @@ enum LeaseStatements {
 
     static let noteTraffic = Statement(
         "note_traffic",
-        "UPDATE carillon.workers w SET waits = $2, answers = $3, connections = $4 WHERE w.id = $1"
+        """
+        UPDATE carillon.workers w SET waits = $2, answers = $3, connections = $4, settles_by = now() + make_interval(secs => $5)
+        WHERE w.id = $1
+        """
     )
 
     static func parameters(
         noting traffic: (waits: [Int64], answers: [Int64], connections: Int),
+        settlingWithin time: Duration?,
         of worker: Int64
     ) -> Parameters {
         Parameters(
             worker,
             PostgresArray(traffic.waits),
             PostgresArray(traffic.answers),
-            Int32(clamping: traffic.connections)
+            Int32(clamping: traffic.connections),
+            time?.seconds
         )
     }
 

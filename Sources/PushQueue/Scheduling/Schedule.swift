@@ -15,6 +15,8 @@ struct Schedule: Sendable {
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
     private var flights: Set<ClaimKey> = []
+    /// Since when it has held claims and settled none.
+    private(set) var unsettledSince: MonotonicInstant?
 
     init(_ options: WorkerOptions) {
         self.options = options
@@ -113,7 +115,12 @@ struct Schedule: Sendable {
         )
         admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
         board.freed(plan.lane.app)
-        if let jobs = answer.jobs { flights.insert(jobs.key) } else { stoppedWaiting(plan.lane.app) }
+        if let jobs = answer.jobs {
+            flights.insert(jobs.key)
+            unsettledSince = unsettledSince ?? now
+        } else {
+            stoppedWaiting(plan.lane.app)
+        }
         return large
     }
 
@@ -152,6 +159,7 @@ struct Schedule: Sendable {
         _ outcomes: Outcomes,
         at now: MonotonicInstant
     ) {
+        unsettledSince = now
         // Returned jobs may be below the floor.
         if let lowest = settlement.lowestGoingBack(of: claim.jobs) {
             board.returned([(claim.lane, lowest)], at: now)
@@ -167,11 +175,13 @@ struct Schedule: Sendable {
 
     /// The rows of the claim are back in the queue.
     mutating func released(_ claim: HeldClaim, at now: MonotonicInstant) {
+        unsettledSince = now
         board.returned([(claim.lane, claim.jobs.lowest)], at: now)
     }
 
     mutating func ended(_ claim: HeldClaim) {
         flights.remove(claim.jobs.key)
+        if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
         if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }

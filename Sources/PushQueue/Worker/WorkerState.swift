@@ -99,6 +99,11 @@ struct WorkerState: Sendable {
         schedule.counted(workers: workersAlive)
     }
 
+    /// How long it has before it counts as stuck; negative if it does. Nil if it holds no claim.
+    func settlingWait(at now: MonotonicInstant) -> Duration? {
+        schedule.unsettledSince.map { options.stuckAfter - (now - $0) }
+    }
+
     /// The wait before the heartbeats of other workers are read again.
     mutating func watchWait(at now: MonotonicInstant) -> Duration { lease.watchWait(at: now, using: &random) }
 

@@ -61,6 +61,7 @@ extension Routines {
             File("views/pending.sql", Files.pending_sql),
             File("views/held_apps.sql", Files.held_apps_sql),
             File("views/app_status.sql", Files.app_status_sql),
+            File("views/worker_status.sql", Files.worker_status_sql),
         ],
         rights: File("rights.sql", Files.rights_sql)
     )

@@ -9,13 +9,15 @@ package struct AppStatus: Record {
         "status_apps",
         """
         SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic,
-            carillon.queue_depth(s.app_id, $5) AS depth, carillon.scheduled_depth(s.app_id, $2) AS scheduled,
+            d.depth, carillon.depth_is(d.depth, $5) AS depth_is, d.scheduled,
+            CASE WHEN d.scheduled >= $2 THEN 'at least' ELSE 'exact' END AS scheduled_is,
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
             extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in_seconds,
             s.credential_error, s.hold_kind, s.hold_reason, s.held_since
-        FROM carillon.app_status s
+        FROM carillon.app_status s CROSS JOIN LATERAL (
+            SELECT carillon.queue_depth(s.app_id, $5) AS depth, carillon.scheduled_depth(s.app_id, $2) AS scheduled OFFSET 0) d
         WHERE s.app_id IN (
             SELECT a.id FROM carillon.apps a WHERE ($1 IS NULL OR a.name = $1) AND ($4 IS NULL OR a.name > $4)
             ORDER BY a.name LIMIT $3)
@@ -41,9 +43,7 @@ package struct AppStatus: Record {
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
         let count = min(usualCount, try await LookDepth.read(for: name, from: database))
-        var found = try await read(name, after: after, most: most, scheduled: count + 1, ready: count, from: database)
-        for place in found.indices { found[place].countLimit = count }
-        return found
+        return try await read(name, after: after, most: most, scheduled: count + 1, ready: count, from: database)
     }
 
     private static func read(
@@ -66,8 +66,10 @@ package struct AppStatus: Record {
     /// Why the app cannot send at the moment.
     package let holdReason: String?
     package let heldSince: Moment?
-    /// Jobs that are ready; an estimate if there are many.
-    package let depth: Int64
+    /// Jobs that are ready.
+    package var ready: Amount { Amount(depth, depthIs) }
+    private let depth: Int64
+    private let depthIs: Amount.Precision
     package let inFlight: Int64
     /// Seconds.
     package let oldestAge: Int64?
@@ -81,25 +83,25 @@ package struct AppStatus: Record {
     package let credentialStatus: CredentialStatus?
     package let credentialEnd: Moment?
     package let credentialError: String?
-    package let scheduled: Int64
-    /// Scheduled jobs were not counted beyond it.
-    package private(set) var countLimit = Int64.max
+    /// Jobs that are due later.
+    package var later: Amount { Amount(scheduled, scheduledIs) }
+    private let scheduled: Int64
+    private let scheduledIs: Amount.Precision
     /// In seconds; negative once it has expired.
     package let credentialExpiresIn: Int64?
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case isPaused, environment, `protocol`, topic, holdReason, heldSince, depth, inFlight, sentLastMinute,
+        case isPaused, environment, `protocol`, topic, holdReason, heldSince, depth, depthIs, inFlight, sentLastMinute,
             failedLastMinute
-        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled, json
+        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled,
+            scheduledIs, json
         case name = "app"
         case pauseReason = "paused_reason"
         case oldestAge = "oldest_age_seconds"
         case credentialEnd = "credential_not_after"
         case credentialExpiresIn = "credential_expires_in_seconds"
     }
-
-    package var hasMoreScheduled: Bool { scheduled > countLimit }
 
     package enum State: String {
         case active, paused, held

@@ -6,12 +6,13 @@ package struct MaintenanceStatus: Sendable {
     package struct DefaultPartition: Decodable, Sendable {
         static let statement = Statement(
             "default_partition_rows",
-            "SELECT r.relation AS table, r.rows FROM carillon.default_partition_rows() AS r"
+            "SELECT r.relation AS table, r.rows, carillon.depth_is(r.rows) AS rows_is FROM carillon.default_partition_rows() AS r"
         )
 
         package let table: String
-        /// An estimate if there are many.
+        package var amount: Amount { Amount(rows, rowsIs) }
         package let rows: Int64
+        package let rowsIs: Amount.Precision
     }
 
     package let steps: [MaintenanceRecord]

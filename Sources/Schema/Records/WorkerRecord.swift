@@ -1,19 +1,25 @@
 package import CarillonPostgres
 package import CarillonText
 
-/// A row of `workers`, with what the worker holds.
+/// A row of `worker_status`.
 package struct WorkerRecord: Record {
-    /// Of `carillon.workers w`.
+    package enum State: String, CaseIterable, Decodable, Sendable {
+        case alive
+        /// Two heartbeats are missing.
+        case silent
+        /// It holds claims and settles none.
+        case stuck
+    }
+
+    /// Of `carillon.worker_status w`.
     package static let columns = """
-        w.name AS worker, w.id AS number, w.host, w.pid, w.version,
-            extract(epoch FROM now() - w.started_at)::int8 AS up_seconds,
-            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_seconds,
-            extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease_seconds, w.lease_until > now() AS alive,
-            (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims
+        w.name AS worker, w.id AS number, w.host, w.pid, w.version, w.state, w.state = 'alive' AS alive,
+            extract(epoch FROM w.age)::int8 AS up_seconds, extract(epoch FROM w.silence)::int8 AS silent_seconds,
+            extract(epoch FROM w.lease)::int8 AS lease_seconds, w.claims
         """
     private static let statement = Statement(
         "workers",
-        "SELECT \(columns) FROM carillon.workers w ORDER BY w.id LIMIT $1"
+        "SELECT \(columns) FROM carillon.worker_status w ORDER BY w.id LIMIT $1"
     )
 
     /// - Parameter most: The largest number of workers to read, oldest first; nil reads all.
@@ -26,18 +32,18 @@ package struct WorkerRecord: Record {
     package let name: String
     package let host: String?
     package let version: String?
+    package let state: State
     /// In seconds.
     package let upFor: Int64
     package let silentFor: Int64
     /// The time-out of its lease, which it renews five times in that time.
     package let lease: Int64
-    package let isAlive: Bool
     package let claims: Int64
     /// All columns of the row that it was read from.
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case number, host, version, isAlive, claims, json
+        case number, host, version, state, claims, json
         case name = "worker"
         case upFor = "up_seconds"
         case silentFor = "silent_seconds"

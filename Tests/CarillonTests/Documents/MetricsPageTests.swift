@@ -15,12 +15,14 @@ import Testing
                 """
                 INSERT INTO carillon.certificates (name, certificate, not_after)
                 VALUES ('acme', 'PEM', now() + interval '90 days');
-                INSERT INTO carillon.apps (name, certificate_id) SELECT 'acme', id FROM carillon.certificates
+                INSERT INTO carillon.apps (name, certificate_id) SELECT 'acme', id FROM carillon.certificates;
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('new', now())
                 """
             )
             let worker = WorkerMetrics(
                 counters: Self.counters,
                 apps: try await AppStatus.all(from: database.connection),
+                workers: try await WorkerRecord.all(from: database.connection),
                 maintenance: try await MaintenanceStatus(from: database.connection)
             )
             var traffic = Traffic()

@@ -47,8 +47,8 @@ struct MetricsReference {
         is about one of them.
 
         Every worker serves the state of the whole database, for all apps: `carillon_queue_jobs`, `carillon_scheduled_jobs`,
-        `carillon_queue_oldest_age_seconds`, `carillon_credential_expiry_seconds` and the metrics of maintenance. It reads them at
-        most every five seconds, and omits them while the database does not answer.
+        `carillon_queue_oldest_age_seconds`, `carillon_credential_expiry_seconds`, `carillon_workers` and the metrics of maintenance.
+        It reads them at most every five seconds, and omits them while the database does not answer.
 
         | metric | type | labels | meaning |
         |---|---|---|---|

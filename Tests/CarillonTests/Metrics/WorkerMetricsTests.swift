@@ -15,7 +15,7 @@ import Testing
             "takeovers_total", "database_errors_total", "in_flight_pushes", "database_up", "queue_jobs",
             "queue_oldest_age_seconds", "credential_expiry_seconds", "connections", "enqueue_to_claim_seconds",
             "send_to_answer_seconds", "reaped_tokens_total", "feedback_handled_total", "feedback_pass_seconds",
-            "feedback_pass_errors_total", "breakers_opened_total",
+            "feedback_pass_errors_total", "breakers_opened_total", "workers",
         ] {
             #expect(text.contains("# TYPE carillon_\(family) "))
         }

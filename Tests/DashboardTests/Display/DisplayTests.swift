@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 import CarillonWeb
 import Testing
@@ -22,7 +23,11 @@ import Testing
             (86_460, "1d"),
         ]
         for (age, text) in ages { #expect(Quantity.age(age) == text) }
-        #expect(Quantity.bounded(1_000) == "1,000" && Quantity.bounded(1_001) == "more than 1,000")
+        let amounts = [Amount(1_000), Amount(1_001, .atLeast), Amount(200_000, .about)]
+        #expect(amounts.map(Quantity.short) == ["1,000", "at least 1,001", "about 200k"])
+        #expect(amounts.map(\.text) == ["1,000", "at least 1,001", "about 200,000"])
+        #expect((amounts[0] + amounts[0]).precision == .exact && (amounts[0] + amounts[1]).precision == .atLeast)
+        #expect((amounts[1] + amounts[2]).precision == .about)
     }
 
     @Test func `only both ends of a token are shown, unless it is allowed`() {

@@ -68,6 +68,60 @@ import Testing
         }
     }
 
+    @Test func `a search that did not read everything does not say that there is nothing`() async throws {
+        try await Shop.with { shop in
+            let token = String(repeating: "ef", count: 32)
+            try await shop.database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, reference) VALUES (1, '{\(token)}', '{}', 'deep');
+                INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)
+                """
+            )
+            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+                for (wanted, member) in [("deep", "messages_is"), (token, "token_is")] {
+                    let page = await client.get("/find?q=\(wanted)").body
+                    #expect(
+                        page.contains("Nothing was found among the newest rows") && page.contains("shop has more"),
+                        "\(page)"
+                    )
+                    let json = await client.get("/find?q=\(wanted)", json: true).body
+                    #expect(
+                        json.contains("\"\(member)\":\"at least\"") && json.contains("\"unsearched\":[\"shop\"]"),
+                        "\(json)"
+                    )
+                }
+                try await shop.database.run("DELETE FROM carillon.messages WHERE reference IS DISTINCT FROM 'deep'")
+                let json = await client.get("/find?q=deep", json: true).body
+                #expect(json.contains("\"messages_is\":\"exact\"") && json.contains("\"unsearched\":[]"), "\(json)")
+                #expect(await client.get("/find?q=nothing").body.contains("Nothing was found<"))
+            }
+        }
+    }
+
+    @Test func `failures and reports that were not all read are no totals`() async throws {
+        try await Shop.with { shop in
+            try await shop.database.run(
+                """
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+                SELECT n, 1, 'aa', 400, 'BadTopic' FROM generate_series(1, 6000) n;
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason)
+                SELECT 1, lpad(to_hex(n), 64, '0'), now(), 'Unregistered' FROM generate_series(1, 6000) n
+                """
+            )
+            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+                let failures = await client.get("/failures?app=shop", json: true).body
+                #expect(
+                    failures.contains("\"pushes\":5000,") && failures.contains("\"pushes_is\":\"at least\""),
+                    "\(failures)"
+                )
+                #expect(await client.get("/failures?app=shop").body.contains("at least 5,000"))
+                let tokens = await client.get("/tokens", json: true).body
+                #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_is\":\"at least\""), "\(tokens)")
+                #expect(await client.get("/tokens").body.contains("at least 5,000"))
+            }
+        }
+    }
+
     /// The style sheet and the script.
     private func assetBytes(_ client: DashboardClient) async throws -> Int {
         let page = try HTMLReading(await client.get("/find").body)

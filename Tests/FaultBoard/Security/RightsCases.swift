@@ -57,10 +57,12 @@ import Testing
         "carillon_operator": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
             "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
+            "worker_status",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
-            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe",
+            "inflight", "workers", "worker_status", "apps.gateway_ca", "apps.certificate_id", "failed_messages",
+            "dedupe",
             "split_messages",
             "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit",
             "api_tokens",
@@ -73,7 +75,7 @@ import Testing
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
             "message_jobs", "failed_jobs",
-            "search_reference", "search_token", "next_due", "token_counts", "feedback_schedule",
+            "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts", "feedback_schedule",
             "newest_activities",
         ],
         "carillon_operator": [

@@ -78,6 +78,8 @@ import Testing
             #expect(try await database.number("SELECT carillon.queue_depth(1)") == 20)
             #expect(try await database.number("SELECT carillon.queue_depth(1, 20)") == 20)
             #expect(try await database.number("SELECT carillon.queue_depth(1, 19)") == 50, "the planner's estimate")
+            let precisions = "carillon.depth_is(20, 20), carillon.depth_is(20, 19), carillon.depth_is(50, 19)"
+            #expect(try await database.rows("SELECT \(precisions)") == ["(exact,\"at least\",about)"])
         }
     }
 

@@ -93,7 +93,7 @@ private struct AppView: JSONConvertible {
             (
                 "waiting",
                 status.map {
-                    "\(Int($0.depth).grouped) ready, \(Int($0.scheduled).grouped) later, "
+                    "\($0.ready.text) ready, \($0.later.text) later, "
                         + "\(Int($0.inFlight).grouped) in flight"
                 }
             ),

@@ -16,8 +16,8 @@ struct AppChecks {
     }
 
     private static func finding(_ app: AppStatus) -> Finding? {
-        let scheduled = app.scheduled > 0 ? " (\(Counted.text(app.scheduled, "more", "more")) scheduled for later)" : ""
-        let waiting = Counted.text(app.depth, "job") + (app.depth == 1 ? " waits" : " wait") + scheduled
+        let scheduled = app.later.value > 0 ? " (\(app.later.text) more scheduled for later)" : ""
+        let waiting = app.ready.text + (app.ready.value == 1 ? " job waits" : " jobs wait") + scheduled
         if app.isPaused {
             let reason = app.pauseReason.map { ": \($0)" } ?? "."
             return .warning(

@@ -7,8 +7,8 @@ extension Command {
         "check",
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
-            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, "
-            + "credentials and their topics, and apps that are paused or held or whose pushes fail. Also checks "
+            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, "
+            + "history, credentials and their topics, and apps that are paused or held or whose pushes fail. Also checks "
             + "whether each gateway, and the channel service of apps with channels, is reachable and trusted. "
             + "Prints a line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user "
             + "that workers connect as. Exits with 0 when nothing failed, 78 when something must be changed, 69 "

@@ -26,6 +26,7 @@ struct DatabaseChecks {
         findings.append(await looking("autovacuum") { try await autovacuum() })
         findings.append(await looking("vacuum") { try await horizon() })
         findings.append(await looking("locks") { try await LockCheck(connection: connection).run() })
+        findings.append(await looking("workers") { try await WorkerCheck(connection: connection).run() })
         findings.append(await looking("history") { try await MaintenanceCheck(connection: connection).run() })
         return findings
     }

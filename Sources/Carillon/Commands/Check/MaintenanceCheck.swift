@@ -26,7 +26,7 @@ struct MaintenanceCheck {
         if let partition = status.filledPartitions.first {
             return .warning(
                 "history",
-                "\(Counted.text(partition.rows, "row")) of carillon.\(partition.table) "
+                "\(partition.amount.prefixed(Counted.text(partition.rows, "row"))) of carillon.\(partition.table) "
                     + "\(partition.rows == 1 ? "lies" : "lie") in its default partition, because no partition "
                     + "existed for its day.",
                 remedy:

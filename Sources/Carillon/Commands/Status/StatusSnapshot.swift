@@ -20,8 +20,8 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             apps,
             .left("APP") { $0.name },
             .left("STATE") { $0.isPaused ? "paused" : $0.holdReason == nil ? "active" : "held" },
-            .right("WAITING") { String($0.depth) },
-            .right("LATER") { String($0.scheduled) },
+            .right("WAITING") { $0.ready.text },
+            .right("LATER") { $0.later.text },
             .right("IN FLIGHT") { String($0.inFlight) },
             .right("OLDEST") { $0.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-" },
             .right("SENT/MIN") { String($0.sentLastMinute) },
@@ -56,8 +56,9 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             .left("WORKER") { $0.name },
             .right("NUMBER") { String($0.number) },
             .left("VERSION") { $0.version ?? "?" },
+            .left("STATE") { $0.state.rawValue },
             .right("UP") { DurationText.write(.seconds($0.upFor)) },
-            .right("LAST SEEN") { $0.isAlive ? DurationText.write(.seconds($0.silentFor)) + " ago" : "lost" },
+            .right("LAST SEEN") { DurationText.write(.seconds($0.silentFor)) + " ago" },
             .right("LEASE") { DurationText.write(.seconds($0.lease)) },
             .right("HOLDS") { String($0.claims) }
         )

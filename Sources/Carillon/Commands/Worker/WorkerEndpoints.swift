@@ -52,6 +52,7 @@ struct WorkerEndpoints: Sendable {
             let metrics = WorkerMetrics(
                 counters: database.counters,
                 apps: reading.apps,
+                workers: reading.workers,
                 maintenance: reading.maintenance,
                 database: database.label
             )

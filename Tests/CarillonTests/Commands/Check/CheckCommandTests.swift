@@ -15,7 +15,8 @@ import Testing
             #expect(check.status == 0, "\(check.output)")
             for line in [
                 "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
-                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       history",
+                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       workers       No worker runs.",
+                "ok       history",
                 "ok       gateway       localhost:",
             ] {
                 #expect(check.output.contains(line), "\(line)\n\(check.output)")

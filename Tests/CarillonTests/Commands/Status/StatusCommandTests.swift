@@ -1,4 +1,6 @@
 import CarillonPostgres
+import CarillonPushQueue
+import CarillonSchema
 import Glibc
 import TestSupport
 import Testing
@@ -48,6 +50,93 @@ import Testing
                 // It is the worker that knows how long it has run: the row of its first number is gone.
                 #expect(try await shop.database.number(began) < before)
                 _ = try await worker.end(by: SIGTERM, on: loop)
+            }
+        }
+    }
+
+    private static let rows = """
+        INSERT INTO carillon.workers (name, heartbeat_at, lease_until, settles_by) VALUES
+            ('killed', now() - interval '8 seconds', now() + interval '7 seconds', now() + interval '1 minute'),
+            ('slow', now() - interval '5 seconds', now() + interval '10 seconds', now() + interval '1 minute'),
+            ('blocked', now(), now() + interval '15 seconds', now() - interval '1 second'),
+            ('idle', now(), now() + interval '15 seconds', NULL), ('careless', now(), now() + interval '15 seconds', NULL),
+            ('future', now() + interval '1 minute', now() + interval '75 seconds', NULL);
+        INSERT INTO carillon.inflight (worker_id, app_id, jobs, claimed_at)
+        SELECT w.id, 1, '{}', now() - interval '3 minutes' FROM carillon.workers w WHERE w.name = 'careless'
+        """
+    private static let states = [
+        "killed": "silent", "slow": "alive", "blocked": "stuck", "idle": "alive", "careless": "stuck",
+        "future": "silent",
+    ]
+
+    @Test func `a worker is silent after two missed heartbeats, and stuck if it settles nothing, wherever one looks`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.database.run(Self.rows)
+            let json = try await shop.run("status", "--json").output
+            let check = try await shop.run("check").output
+            let view = try await shop.database.rows("SELECT name, state FROM carillon.worker_status")
+            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+                let page = await client.get("/workers", json: true).body
+                for (worker, state) in Self.states {
+                    #expect(view.contains("(\(worker),\(state))"), "\(view)")
+                    #expect(try await line(of: worker, shop).contains(state))
+                    for text in [json, page] {
+                        let row = try #require(
+                            text.split(separator: "{").first { $0.contains("\"worker\":\"\(worker)\"") }
+                        )
+                        #expect(row.contains("\"state\":\"\(state)\",\"alive\":\(state == "alive")"), "\(row)")
+                    }
+                }
+                let html = await client.get("/workers").body
+                for mark in ["bad\">stuck", "bad\">silent", "good\">alive"] { #expect(html.contains(mark), "\(mark)") }
+                let overview = await client.get("/").body
+                #expect(overview.contains("Worker blocked is stuck") && overview.contains("2 silent and 2 stuck"))
+            }
+            #expect(check.contains("warning  workers       Workers blocked and careless hold claims"), "\(check)")
+            var metrics = MetricsText()
+            let workers = try await WorkerRecord.all(from: shop.database.connection)
+            metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: [], workers: workers).measurements)
+            for state in ["alive", "silent", "stuck"] {
+                #expect(metrics.text.contains("carillon_workers{state=\"\(state)\"} 2\n"), "\(metrics.text)")
+            }
+        }
+    }
+
+    @Test func `a number that was not counted to its end says so, wherever it stands`() async throws {
+        try await Shop.with { shop in
+            let rows =
+                "INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)"
+            try await shop.database.run("ALTER TABLE carillon.messages SET (autovacuum_enabled = off); " + rows)
+            try await shop.database.run("UPDATE carillon.apps SET paused = true")
+            try await expectReady("at least 1,001", of: shop)
+            try await shop.database.run("ANALYZE carillon.messages")
+            try await expectReady("about 2,000", of: shop)
+            try await shop.database.run("DELETE FROM carillon.messages WHERE id > 10")
+            try await expectReady("10", of: shop)
+        }
+    }
+
+    private func expectReady(_ text: String, of shop: Shop) async throws {
+        let number = text.split(separator: " ").last?.filter(\.isNumber) ?? ""
+        let precision = ["at least", "about"].first { text.hasPrefix($0) } ?? "exact"
+        #expect(try await shop.run("status").output.contains(" \(text) "))
+        #expect(try await shop.run("app", "show", "shop").output.contains("\(text) ready"))
+        #expect(try await shop.run("check").output.contains("and \(text) jobs wait"))
+        let json = try await shop.run("status", "--json").output
+        #expect(json.contains("\"depth\":\(number),\"depth_is\":\"\(precision)\""), "\(json)")
+        let view = try await shop.database.rows("SELECT depth, depth_is FROM carillon.app_status")
+        #expect(view == ["(\(number),\(precision.contains(" ") ? "\"\(precision)\"" : precision))"])
+        let apps = try await AppStatus.all(from: shop.database.connection)
+        var metrics = MetricsText()
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: apps).measurements)
+        #expect(metrics.text.contains("carillon_queue_jobs_exact{app=\"shop\"} \(precision == "exact" ? 1 : 0)\n"))
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let overview = await client.get("/", json: true).body
+            #expect(overview.contains("\"ready\":\(number),\"ready_is\":\"\(precision)\""), "\(overview)")
+            for path in ["/", "/apps", "/apps/shop"] {
+                #expect(await client.get(path).body.contains(">\(text)<"), "\(path)")
             }
         }
     }
