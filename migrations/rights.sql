@@ -84,7 +84,7 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
-                register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
+                register_token set_badge token invalid_token token_kinds check_kind usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '

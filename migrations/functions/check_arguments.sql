@@ -7,6 +7,14 @@ CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
 COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
 
+-- Others would break what computes with them. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.is_usual(at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT at OPERATOR(pg_catalog.>=) pg_catalog.timestamptz '2000-01-01 00:00:00Z'
+        AND at OPERATOR(pg_catalog.<) pg_catalog.timestamptz '2201-01-01 00:00:00Z'
+$$;
+COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
+
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
@@ -34,8 +42,10 @@ BEGIN
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
     END IF;
-    IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
-        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
+    -- Apple's way to say that a push is not stored.
+    IF NOT carillon.is_usual(m.expires_at) AND m.expires_at <> timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time from the year 2000 to 2200, or 1970-01-01 00:00:00 UTC',
+            quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
@@ -64,8 +74,8 @@ BEGIN
         RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
-    IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
-        RETURN carillon.refusal('run_at', 'a time before the year 10000', quote_literal(m.run_at));
+    IF NOT carillon.is_usual(m.run_at) THEN
+        RETURN carillon.refusal('run_at', 'a time from the year 2000 to 2200', quote_literal(m.run_at));
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
@@ -115,8 +125,8 @@ BEGIN
             quote_literal(m.interruption_level));
     ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
         RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
-    ELSIF NOT isfinite(m.stale_date) OR m.stale_date < timestamptz 'epoch' THEN
-        RETURN carillon.refusal('stale_date', 'a time from 1970 on', quote_literal(m.stale_date));
+    ELSIF m.stale_date < timestamptz 'epoch' OR m.stale_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        RETURN carillon.refusal('stale_date', 'a time from 1970 to 2200', quote_literal(m.stale_date));
     ELSIF jsonb_typeof(m.extra) <> 'object' THEN
         RETURN carillon.refusal('extra', 'a JSON object', m.extra::text);
     ELSIF m.extra ? 'aps' THEN

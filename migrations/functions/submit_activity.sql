@@ -78,9 +78,11 @@ BEGIN
     END IF;
     SELECT t.* INTO wrong FROM (VALUES
         ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
-    ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
+    ) AS t(argument, value)
+    WHERE t.value < timestamptz '1970-01-01 00:00:01Z' OR t.value >= timestamptz '2201-01-01 00:00:00Z' LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC', quote_literal(wrong.value));
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(wrong.value));
     END IF;
     RETURN NULL;
 END

@@ -38,10 +38,11 @@ BEGIN
             CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
         refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
+    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
+    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(p.apns_timestamp));
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');

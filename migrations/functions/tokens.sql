@@ -82,16 +82,17 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
-        OR register_token.expires_at <= now()
+        OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
                 carillon.invalid_token(register_token.token),
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
-            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
-                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
-            ELSE carillon.check_kind(register_token.kind) END;
+            WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
+            ELSE carillon.refusal('expires_at',
+                'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
+                'Leave it out for a token that does not expire.') END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;

@@ -44,7 +44,8 @@ LEFT JOIN LATERAL (
         SELECT next.lane, next.created_at FROM first CROSS JOIN LATERAL (
             SELECT m.lane, m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane > first.lane
             ORDER BY m.lane, m.id LIMIT 1) next)
-    SELECT min(f.created_at) AS created_at FROM first f
+    -- Whoever enqueues may write created_at: a time in the future or before 2000 must not end in an error.
+    SELECT min(least(greatest(f.created_at, '2000-01-01 00:00+00'), now())) AS created_at FROM first f
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';

@@ -1,9 +1,9 @@
 -- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
 CREATE OR REPLACE VIEW carillon.worker_status AS
-SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections,
+SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is none:
-        -- the clock went back, and a worker that lives has sent another by now.
+        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is
+        -- none: the clock went back, and a worker that lives has sent another by now.
         WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
         -- A worker that holds claims says by when it settles. One that says it holds none releases those left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
@@ -38,6 +38,7 @@ COMMENT ON COLUMN carillon.worker_status.heartbeat_at IS 'the time of its last h
 COMMENT ON COLUMN carillon.worker_status.lease_until IS 'when its lease ends unless another heartbeat extends it';
 COMMENT ON COLUMN carillon.worker_status.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
 COMMENT ON COLUMN carillon.worker_status.state IS
     'alive; silent if two heartbeats are missing; stuck if it holds claims and settles none';
 COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';

@@ -24,7 +24,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
                     count(*) OVER (PARTITION BY a.id) AS count, max(f.ago) OVER (PARTITION BY a.id) AS oldest
                 FROM (\(chosenApps)) a CROSS JOIN LATERAL (
                     SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
-                        floor(greatest(0, extract(epoch FROM now() - f.failed_at) * \(FailureTrend.parts) / $3))::int8 AS ago
+                        floor(greatest(0, extract(epoch FROM now() - least(f.failed_at, now())) * \(FailureTrend.parts) / $3))::int8 AS ago
                     FROM carillon.failures f
                     WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                     ORDER BY f.failed_at DESC \(LookDepth.limit("$5"))) f

@@ -8,7 +8,7 @@ struct PushCounts: Record {
         "web_minutes",
         """
         SELECT t.minute AS start, t.sent, t.failed, t.expired, t.retried FROM carillon.push_counts t
-        WHERE t.app_id = a.id AND t.minute >= span.start
+        WHERE t.app_id = a.id AND t.minute BETWEEN span.start AND now()
         """
     )
     /// Reads the sums, and counts that are not summed yet.
@@ -19,7 +19,7 @@ struct PushCounts: Record {
         WHERE s.app_id = a.id AND s.start >= span.start
         UNION ALL
         SELECT t.minute, t.sent, t.failed, t.expired, t.retried FROM carillon.push_counts t
-        WHERE t.app_id = a.id AND t.minute >= greatest(span.start, (
+        WHERE t.app_id = a.id AND t.minute <= now() AND t.minute >= greatest(span.start, (
             SELECT max(s.start) + interval '20 minutes' FROM carillon.push_count_sums s WHERE s.app_id = a.id))
         """
     )

@@ -9,7 +9,7 @@ struct CredentialsQuery {
         "web_credentials",
         """
         SELECT s.credential AS name, s.credential_status AS status, s.credential_not_after AS not_after,
-            extract(epoch FROM s.credential_not_after - now())::int8 AS expires_in_seconds, s.credential_error AS error,
+            \(AppStatus.secondsUntil("s.credential_not_after")) AS expires_in_seconds, s.credential_error AS error,
             array_agg(s.app ORDER BY s.app) AS apps
         FROM carillon.app_status s WHERE s.credential IS NOT NULL
         GROUP BY s.credential, s.credential_status, s.credential_not_after, s.credential_error

@@ -12,7 +12,7 @@ struct TokensQuery {
     private static let days = Statement(
         "web_feedback_days",
         """
-        SELECT f.app, to_char(f.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reported_dead,
+        SELECT f.app, to_char(least(f.seen_at, now()) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS reported_dead,
             count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
         FROM (
             SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded

@@ -90,7 +90,7 @@ enum CredentialStatements {
     static let expiring = Statement(
         "expiring",
         """
-        SELECT c.id, c.name, floor(extract(epoch FROM c.not_after - now()) / 86400)::bigint AS days
+        SELECT c.id, c.name, floor(extract(epoch FROM greatest(c.not_after, '2000-01-01 00:00+00') - now()) / 86400)::bigint AS days
         FROM carillon.certificates c
         WHERE c.not_after <= now() + interval '30 days'
             AND EXISTS (SELECT FROM carillon.apps a WHERE a.certificate_id = c.id)

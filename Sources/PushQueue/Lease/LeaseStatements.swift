@@ -69,9 +69,8 @@ enum LeaseStatements {
     static let heartbeats = Statement(
         "heartbeats",
         """
-        SELECT w.id, w.beat, (extract(epoch FROM w.lease_until - w.heartbeat_at) * 1000000)::bigint AS lease,
-            w.lease_until < now() AS looks_dead
-        FROM carillon.workers w WHERE w.id <> $1
+        SELECT w.id, w.beat, (extract(epoch FROM w.lease) * 1000000)::bigint AS lease, w.lease_until < now() AS looks_dead
+        FROM carillon.worker_status w WHERE w.id <> $1
         """
     )
 

@@ -14,7 +14,7 @@ package struct AppStatus: Record {
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
-            extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in_seconds,
+            \(secondsUntil("s.credential_not_after")) AS credential_expires_in_seconds,
             s.credential_error, s.hold_kind, s.hold_reason, s.held_since
         FROM carillon.app_status s CROSS JOIN LATERAL (
             SELECT carillon.queue_depth(s.app_id, $5) AS depth, carillon.scheduled_depth(s.app_id, $2) AS scheduled OFFSET 0) d
@@ -24,6 +24,12 @@ package struct AppStatus: Record {
         ORDER BY s.app
         """
     )
+
+    /// The seconds until a time that may be any: a certificate may say 9999, and a row infinity.
+    package static func secondsUntil(_ time: String) -> String {
+        "CASE WHEN \(time) IS NOT NULL THEN extract(epoch FROM "
+            + "least(greatest(\(time), '2000-01-01 00:00+00'), '10000-01-01 00:00+00') - now())::int8 END"
+    }
 
     /// So many jobs of one app are counted.
     private static let usualCount: Int64 = 1_000

@@ -173,11 +173,11 @@ struct Difference {
 
     private mutating func register() async throws -> String {
         var options = WorkerOptions()
-        options.lease = .seconds(3600)
+        options.lease = .seconds(600)
         let parameters = LeaseStatements.parameters(registering: options, age: .zero)
         let id = try await ask(LeaseStatements.register, parameters) { try $0.int64(0, 0) }
         workers.append(id)
-        return same("register", id, model.register(lease: 3_600_000_000))
+        return same("register", id, model.register(lease: 600_000_000))
     }
 
     private mutating func heartbeat() async throws -> String {
@@ -190,11 +190,11 @@ struct Difference {
             "\($0.worker) \($0.beat) \($0.lease.nanoseconds / 1000)"
         }
         _ = same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
-        let parameters = LeaseStatements.parameters(renewing: worker, for: .seconds(3600))
+        let parameters = LeaseStatements.parameters(renewing: worker, for: .seconds(600))
         let real = try await ask(LeaseStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
-        return same("heartbeat of \(worker)", real, model.heartbeat(worker, lease: 3_600_000_000).map(Int64.init))
+        return same("heartbeat of \(worker)", real, model.heartbeat(worker, lease: 600_000_000).map(Int64.init))
     }
 
     private mutating func signOff() async throws -> String {

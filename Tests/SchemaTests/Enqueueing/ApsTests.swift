@@ -87,8 +87,8 @@ import Testing
         ),
         ("alert => 'x', relevance_score => 'NaN'", "relevance_score", "a finite number, got NaN"),
         ("alert => 'x', relevance_score => '-Infinity'", "relevance_score", "a finite number, got -Infinity"),
-        ("alert => 'x', stale_date => 'infinity'", "stale_date", "a time from 1970 on"),
-        ("alert => 'x', stale_date => '1969-01-01Z'", "stale_date", "a time from 1970 on"),
+        ("alert => 'x', stale_date => 'infinity'", "stale_date", "a time from 1970 to 2200"),
+        ("alert => 'x', stale_date => '1969-01-01Z'", "stale_date", "a time from 1970 to 2200"),
         (#"aps => jsonb_build_object('x', repeat('b', 5000))"#, "aps", "got one of 5016 bytes"),
         ("alert => 'x', filter_criteria => repeat('b', 5000)", "filter_criteria", "4096 bytes at most"),
     ]

@@ -151,7 +151,7 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', expires_at => '1969-12-31Z'",
             argument: "expires_at",
-            takes: "from 1970"
+            takes: "from the year 2000 to 2200"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', run_at => '2100-01-02Z', expires_at => '2100-01-01Z'",
@@ -167,7 +167,7 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', run_at => 'infinity'",
             argument: "run_at",
-            takes: "a time before the year 10000"
+            takes: "a time from the year 2000 to 2200"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', collapse_id => repeat('ä', 33)",

@@ -228,7 +228,7 @@ import Testing
 
     @Test func `run_at in the future schedules a message, and any other time enqueues it at once`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            for time in ["now()", "'-infinity'", "now() - interval '1 day'", "NULL"] {
+            for time in ["now()", "'2000-01-01Z'", "now() - interval '1 day'", "NULL"] {
                 _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', run_at => \(time))")
             }
             let id = try await database.value(

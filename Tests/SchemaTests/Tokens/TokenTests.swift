@@ -84,7 +84,7 @@ import Testing
         ),
         (
             "expires_at => '2020-01-01Z'",
-            #"argument "expires_at" takes a time in the future, got '2020-01-01 00:00:00+00'"#
+            #"argument "expires_at" takes a time in the future, up to the year 2200, got '2020-01-01 00:00:00+00'"#
         ),
     ])
     func `register_token refuses an unknown kind and a time that is past`(
