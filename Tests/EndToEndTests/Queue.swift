@@ -40,8 +40,17 @@ struct Queue: Sendable {
         )
     }
 
+    /// The certificate is for every topic that the tests send to.
     private static let identity = Swift.Result {
-        try CertificateAuthority(name: "Test authority").issue(commonName: "Push", topics: ["org.example.app"])
+        let endings = [
+            "", ".complication", ".push-type.controls", ".pushkit.fileprovider", ".push-type.liveactivity", ".voip-ptt",
+            ".voip",
+            ".push-type.widgets",
+        ]
+        return try CertificateAuthority(name: "Test authority").issue(
+            commonName: "Push",
+            topics: ["org.example.app", "com.example.acme"].flatMap { app in endings.map { app + $0 } }
+        )
     }
 
     // MARK: Workers

@@ -5,6 +5,13 @@ import TestSupport
 
 /// What workers do, without a worker.
 extension TestDatabase {
+    /// Apple takes some push types only with a signing key.
+    func useSigningKey() async throws {
+        try await run(
+            "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
+        )
+    }
+
     /// A job of a claim, and its tokens.
     struct ClaimedJob: Sendable {
         let id: Int64

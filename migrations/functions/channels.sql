@@ -63,6 +63,8 @@ DECLARE
     known carillon.channels;
     refusal carillon.refusal;
 BEGIN
+    policy := coalesce(policy, 0);
+    reference := coalesce(reference, gen_random_uuid()::text);
     SELECT a.* INTO target FROM carillon.apps a
     WHERE a.name = app AND carillon.may_use(a);
     IF target.id IS NULL THEN

@@ -35,6 +35,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
     other carillon.push_rules;
+    credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
         RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
@@ -68,6 +69,26 @@ BEGIN
         IF FOUND THEN
             RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
+        END IF;
+    END IF;
+    -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
+    IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
+        SELECT c.name, c.topics, coalesce(m.topic, CASE WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix
+            THEN t.topic ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
+        FROM carillon.apps a JOIN carillon.certificates c ON c.id = a.certificate_id
+        CROSS JOIN LATERAL (SELECT coalesce(a.topic, c.topics[1]) AS topic) t
+        WHERE a.name = m.app AND c.key_id IS NULL AND a.protocol = 'http2';
+        IF rules.needs_provider_token AND credential.name IS NOT NULL THEN
+            RETURN carillon.refusal('app', 'an app with a signing key for push type ' || push_type,
+                format('%L, which has the certificate %s', m.app, credential.name),
+                'Import a key with ''carillon credential import''; it sends to all topics of its team.');
+        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics) THEN
+            RETURN carillon.refusal(CASE WHEN m.topic IS NULL THEN 'app' ELSE 'topic' END,
+                CASE WHEN m.topic IS NULL THEN format('an app that may send to the topic %s', credential.topic)
+                    ELSE 'a topic that the app''s certificate is for' END,
+                format('%L, and the certificate %s is for %s', coalesce(m.topic, m.app), credential.name,
+                    array_to_string(credential.topics, ', ')),
+                'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
         END IF;
     END IF;
     IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
@@ -203,6 +224,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
+
+-- Apple accepts such a push, and the device shows nothing and wakes nobody. Other push types have contents of their own.
+CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
+        AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
+            whole #>> '{aps,content-available}') = 0
+$$;
+COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a payload has nothing that a device does something with.';
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$

@@ -23,8 +23,9 @@ DECLARE
 BEGIN
     SELECT count(*) INTO depth FROM (
         SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
-    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
+    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
+        THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
@@ -56,10 +57,11 @@ CREATE OR REPLACE FUNCTION carillon.next_due(
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
         s.last_reason, s.reference
-    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
+        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
     LEFT JOIN carillon.apps a ON a.id = s.app_id
-    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
-    ORDER BY s.run_at, s.id LIMIT most
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
 $$;
 COMMENT ON FUNCTION carillon.next_due IS
     'Returns the jobs that are due next, including retries, of one app or of all apps, among the first depth jobs after a time.';
@@ -72,10 +74,11 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillo
 DECLARE
     one record;
     plan json;
-    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+    shown CONSTANT integer := coalesce(most, 100);
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
 BEGIN
     FOR one IN
-        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
         CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
@@ -125,7 +128,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     FROM (
         SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (

@@ -120,6 +120,14 @@ BEGIN
             RETURN made;
         END IF;
     END IF;
+    -- Most messages have an alert.
+    IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
+        AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
+    THEN
+        RAISE NOTICE USING MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
+                'content-available or key of your own',
+            DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
+    END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
         made.after_badge := substr(made.payload, length(front) + length('2147483647') + 1);

@@ -95,10 +95,15 @@ BEGIN
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
         names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
-        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null.
-        SELECT string_agg(coalesce(one.fields ->> t.attname, CASE WHEN t.attname = ANY (names) THEN t.attname END, 'NULL'), ', '
-            ORDER BY t.attnum) INTO fields
-        FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. An argument that is
+        -- null has its default: ORMs pass every argument.
+        SELECT string_agg(coalesce(one.fields ->> t.attname, d.expression, CASE WHEN t.attname = ANY (names) THEN t.attname END,
+            'NULL'), ', ' ORDER BY t.attnum) INTO fields
+        FROM pg_attribute t LEFT JOIN (
+            SELECT split_part(a, ' ', 1) AS argument, format('COALESCE(%s, %s)', split_part(a, ' ', 1), split_part(a, ' = ', 2))
+                AS expression
+            FROM unnest(arguments) AS a WHERE a ~ ' = ' AND a !~ ' = (NULL|false)$') AS d ON d.argument = t.attname
+        WHERE t.attrelid = ('carillon.' || one.type)::regclass;
         EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
             one.name, array_to_string(arguments, ', '),
             'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));

@@ -85,8 +85,9 @@ DECLARE
     action CONSTANT text := split_part(step, ' ', 1);
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
-    IF retention IS NULL OR retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
+    retention := coalesce(retention, interval '7 days');
+    IF retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     changed := 0;

@@ -139,6 +139,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    level CONSTANT bigint := coalesce(set_badge.badge, 0);
     refusal carillon.refusal;
     devices bigint;
 BEGIN
@@ -150,14 +151,14 @@ BEGIN
         WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
             'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
             'Write each byte of the token as two hex digits, without spaces.')
-        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
-            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
+        WHEN level NOT BETWEEN 0 AND 2147483647 THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', level::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+    UPDATE carillon.tokens k SET badge = level WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
         ORDER BY l.token FOR UPDATE));

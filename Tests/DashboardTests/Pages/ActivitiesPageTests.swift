@@ -8,6 +8,7 @@ import Testing
             let tokens = ["a0", "a1", "a2"].map { Shop.token($0) }
             try await shop.database.run(
                 """
+                UPDATE carillon.certificates SET topics = '{com.example.shop,com.example.shop.push-type.liveactivity}';
                 SELECT carillon.register_token('shop', t, kind => 'live_activity') FROM unnest('{\(tokens.joined(separator: ","))}'::text[]) t;
                 SELECT carillon.register_token('shop', '\(Shop.token("a9"))', expires_at => now() + interval '1 day');
                 SELECT carillon.update_activity('shop', '{\(tokens[1])}', '{"goals": 1}');

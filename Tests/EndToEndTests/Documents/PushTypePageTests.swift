@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonTLS
 import TestSupport
 import Testing
 
@@ -11,6 +12,13 @@ import Testing
         let samples = page.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```\n\n```json\n([^\n]*)\n```/#)
         try await Queue.with { queue in
             try await queue.addApp("acme", topic: "com.example.acme")
+            // A certificate is not enough for all of them.
+            try await queue.database.run(
+                """
+                UPDATE carillon.certificates SET certificate = NULL, private_key = '\(try SigningKey.generate().pem)',
+                    key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ' WHERE name = 'acme'
+                """
+            )
             var seen: Set<String> = ["(alert)", "(liveactivity)"]
             for sample in samples {
                 let backend = RecordedBackend()

@@ -145,6 +145,7 @@ import Testing
 
     @Test func `P16: a broadcast reaches one kind of a million tokens`() async throws {
         try await Scene.with { scene in
+            try await scene.certify(["", ".push-type.widgets", ".push-type.liveactivity"].map { Scene.topic + $0 })
             let count = Board.sized(20_000, full: 1_000_000)
             // One in a hundred starts activities, another is a widget's, and a third has expired.
             try await scene.client.run(

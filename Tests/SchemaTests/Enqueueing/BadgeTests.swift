@@ -103,7 +103,7 @@ import Testing
     @Test(arguments: [
         ("set_badge('demo')", "token"), ("set_badge('demo', 'aa', 'ann')", "token"),
         ("set_badge('demo', 'x')", "token"),
-        ("set_badge('demo', 'aa', badge => -1)", "badge"), ("set_badge('demo', 'aa', badge => NULL)", "badge"),
+        ("set_badge('demo', 'aa', badge => -1)", "badge"),
         ("set_badge('no', 'aa')", "app"), ("enqueue('demo', '{aa}', badge => 1, badge_add => 1)", "badge_add"),
         ("enqueue('demo', '{aa}', badge_add => 1, payload => '{}')", "payload"),
         ("enqueue('demo', '{aa}', badge_add => 1, aps => '{\"badge\":2}')", "badge_add"),

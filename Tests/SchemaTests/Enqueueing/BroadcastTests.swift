@@ -96,6 +96,7 @@ import Testing
         token: String
     ) async throws {
         try await TestDatabase.withDemo { database async throws in
+            try await database.useSigningKey()
             try await database.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token, kind)

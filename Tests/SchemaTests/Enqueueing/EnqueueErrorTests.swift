@@ -209,11 +209,6 @@ import Testing
             got: "'maybe'"
         ),
         Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', on_unknown => NULL",
-            argument: "on_unknown",
-            takes: "'retry'"
-        ),
-        Refusal(
             arguments: "tokens => '{ab}', alert => 'x', dedupe_key => ''",
             argument: "dedupe_key",
             takes: "1 to 1000"

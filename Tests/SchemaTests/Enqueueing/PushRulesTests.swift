@@ -32,6 +32,7 @@ import Testing
 
     @Test func `every push type can be enqueued`() async throws {
         try await TestDatabase.withDemo { database async throws in
+            try await database.useSigningKey()
             for type in PushType.all {
                 let content = type == .background ? "content_available => true" : "alert => 'x'"
                 let id = try await database.value(
@@ -54,6 +55,7 @@ import Testing
 
     @Test func `each push type has its priorities, and the error names them`() async throws {
         try await TestDatabase.withDemo { database async throws in
+            try await database.useSigningKey()
             for rules in PushTypeRules.all {
                 let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
                 for priority in [10, 5, 1] {
@@ -75,6 +77,7 @@ import Testing
 
     @Test func `each push type has its largest payload`() async throws {
         try await TestDatabase.withDemo { database async throws in
+            try await database.useSigningKey()
             for rules in PushTypeRules.all where !rules.isSilent {
                 for size in [rules.payloadLimit, rules.payloadLimit + 1] {
                     let payload = "'{\"a\":\"\(String(repeating: "x", count: size - 8))\"}'"
@@ -119,6 +122,7 @@ import Testing
 
     @Test func `a topic has the ending of its push type and of no other`() async throws {
         try await TestDatabase.withDemo { database async throws in
+            try await database.useSigningKey()
             try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip'")
             for rules in PushTypeRules.all {
                 let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
