@@ -9,6 +9,8 @@ package struct AppStore: Sendable {
         package let dedupeKeys: Int64
         /// The application's tables from which feedback passes delete dead tokens.
         package let watchedTables: Int64
+        /// The roles that are limited to it, and lose it.
+        package let roles: Int64
         /// Rows of `results` and `failures`, which stay.
         package let history: Int64
     }
@@ -177,8 +179,19 @@ package struct AppStore: Sendable {
             (SELECT count(*) FROM carillon.feedback WHERE app_id = $1) AS feedback,
             (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1) AS dedupe_keys,
             (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1) AS watched_tables,
+            (SELECT count(*) FROM carillon.app_roles WHERE app_id = $1) AS roles,
             (SELECT count(*) FROM carillon.results WHERE app_id = $1)
                 + (SELECT count(*) FROM carillon.failures WHERE app_id = $1) AS history
+        """
+    )
+
+    /// With the last role, row security ends. One call is for all roles that were dropped: no name belongs to them.
+    private static let unisolate = Statement(
+        "app_remove_roles",
+        """
+        SELECT carillon.unisolate_app($2, r.name) FROM (
+            SELECT DISTINCT coalesce(o.rolname, '') AS name FROM carillon.app_roles a
+            LEFT JOIN pg_roles o ON o.oid = a.role WHERE a.app_id = $1) r
         """
     )
 
@@ -200,7 +213,8 @@ package struct AppStore: Sendable {
                 throw SettingsError(
                     .inUse,
                     "App \(name) still has \(pending == 1 ? "1 job" : "\(pending) jobs") to send: wait until they have "
-                        + "ended, or cancel them with 'carillon message cancel'."
+                        + "ended, or cancel them all with: SELECT carillon.cancel_messages(ARRAY(SELECT p.id FROM "
+                        + "carillon.pending p WHERE p.app = \(name.sqlQuoted)), \(name.sqlQuoted))"
                 )
             }
             let workers = try await LiveWorkers.names(on: connection)
@@ -219,6 +233,7 @@ package struct AppStore: Sendable {
                     feedback: try rows.int64(0, "feedback"),
                     dedupeKeys: try rows.int64(0, "dedupe_keys"),
                     watchedTables: try rows.int64(0, "watched_tables"),
+                    roles: try rows.int64(0, "roles"),
                     history: try rows.int64(0, "history")
                 )
             }
@@ -228,8 +243,10 @@ package struct AppStore: Sendable {
     /// Removes an app, with its tokens and their feedback. Its history stays until it expires.
     package func remove(_ name: String) async throws(SettingsError) {
         try await settings {
-            let parameters = Parameters(try await removal(of: name).app.id)
+            let id = try await removal(of: name).app.id
+            let parameters = Parameters(id)
             try await connection.transaction {
+                try await connection.execute(Self.unisolate, Parameters(id, name))
                 for statement in Self.removal { try await connection.execute(statement, parameters) }
             }
         }
@@ -265,4 +282,8 @@ extension AppSettings {
         }
         return nil
     }
+}
+
+extension String {
+    fileprivate var sqlQuoted: String { "'" + replacing("'", with: "''") + "'" }
 }

@@ -90,11 +90,35 @@ import Testing
             let error = await #expect(throws: SettingsError.self) { try await store.remove("demo") }
             #expect(error?.code == .inUse)
             #expect(error?.message.contains("2 jobs") == true)
-            try await database.run("SELECT carillon.cancel(id) FROM carillon.pending")
+            // The error has the statement that cancels them.
+            let statement = try #require(error?.message.split(separator: "with: ").last)
+            try await database.run(String(statement))
             try await store.remove("demo")
             #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
             #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
             await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+        }
+    }
+
+    @Test func `with an app go the limits of its roles, and with the last one row security`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let store = AppStore(database.connection)
+            let (kept, dropped) = ("remove_kept", "remove_dropped")
+            try await database.run(
+                "DROP ROLE IF EXISTS \(kept); CREATE ROLE \(kept); DROP ROLE IF EXISTS \(dropped); CREATE ROLE \(dropped)"
+            )
+            try await database.run(
+                "SELECT carillon.isolate_app('demo', '\(kept)'), carillon.isolate_app('demo', '\(dropped)')"
+            )
+            try await database.run("DROP ROLE \(dropped)")
+            #expect(try await store.removal(of: "demo").roles == 2)
+            try await store.remove("demo")
+            #expect(try await database.number("SELECT count(*) FROM carillon.app_roles") == 0)
+            let guarded =
+                "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname = ANY (carillon.guarded_tables())"
+            #expect(try await database.number(guarded) == 0)
+            #expect(try await database.value("pg_has_role('\(kept)', 'carillon_tenant', 'MEMBER')") == "false")
+            try await database.run("DROP ROLE \(kept)")
         }
     }
 }

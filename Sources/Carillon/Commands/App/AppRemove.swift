@@ -7,7 +7,7 @@ extension Command {
         summary: "Remove an app that has nothing left to send, and its tokens.",
         discussion:
             "Says what is deleted with the app, and asks first; --yes agrees. An app with messages that wait or "
-            + "are in flight is not removed: wait until they are sent, or cancel them. An app that workers serve is "
+            + "are in flight is not removed: wait until they are sent, or cancel them; the error has the statement. An app that workers serve is "
             + "not removed: pause the app or stop the workers. Results and failures remain.",
         arguments: [Argument("NAME", "The app.")],
         options: [.yes, .database],
@@ -32,6 +32,7 @@ extension AppStore.Removal {
             [Counted.text(tokens, "token"), Counted.text(feedback, "row of feedback", "rows of feedback")]
                 + (dedupeKeys > 0 ? [Counted.text(dedupeKeys, "dedupe key")] : [])
                 + (watchedTables > 0 ? [Counted.text(watchedTables, "watched table")] : [])
+                + (roles > 0 ? [Counted.text(roles, "limit of a role to it", "limits of roles to it")] : [])
         )
     }
 
