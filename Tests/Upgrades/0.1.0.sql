@@ -9,7 +9,7 @@ BEGIN;
 -- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
 -- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
---     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
+--     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
 -- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
 -- applies them again and records them. Workers start only if they are recorded.
@@ -2194,6 +2194,8 @@ DECLARE
     known carillon.channels;
     refusal carillon.refusal;
 BEGIN
+    policy := coalesce(policy, 0);
+    reference := coalesce(reference, gen_random_uuid()::text);
     SELECT a.* INTO target FROM carillon.apps a
     WHERE a.name = app AND carillon.may_use(a);
     IF target.id IS NULL THEN
@@ -2452,6 +2454,13 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
 
+-- Others would break what computes with them. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.is_usual(at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT at OPERATOR(pg_catalog.>=) pg_catalog.timestamptz '2000-01-01 00:00:00Z'
+        AND at OPERATOR(pg_catalog.<) pg_catalog.timestamptz '2201-01-01 00:00:00Z'
+$$;
+
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
@@ -2470,6 +2479,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
     other carillon.push_rules;
+    credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
         RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
@@ -2477,8 +2487,10 @@ BEGIN
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
     END IF;
-    IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
-        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
+    -- Apple's way to say that a push is not stored.
+    IF NOT carillon.is_usual(m.expires_at) AND m.expires_at <> timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time from the year 2000 to 2200, or 1970-01-01 00:00:00 UTC',
+            quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
@@ -2503,12 +2515,32 @@ BEGIN
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
+    -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
+    IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
+        SELECT c.name, c.topics, coalesce(m.topic, CASE WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix
+            THEN t.topic ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
+        FROM carillon.apps a JOIN carillon.certificates c ON c.id = a.certificate_id
+        CROSS JOIN LATERAL (SELECT coalesce(a.topic, c.topics[1]) AS topic) t
+        WHERE a.name = m.app AND c.key_id IS NULL AND a.protocol = 'http2';
+        IF rules.needs_provider_token AND credential.name IS NOT NULL THEN
+            RETURN carillon.refusal('app', 'an app with a signing key for push type ' || push_type,
+                format('%L, which has the certificate %s', m.app, credential.name),
+                'Import a key with ''carillon credential import''; it sends to all topics of its team.');
+        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics) THEN
+            RETURN carillon.refusal(CASE WHEN m.topic IS NULL THEN 'app' ELSE 'topic' END,
+                CASE WHEN m.topic IS NULL THEN format('an app that may send to the topic %s', credential.topic)
+                    ELSE 'a topic that the app''s certificate is for' END,
+                format('%L, and the certificate %s is for %s', coalesce(m.topic, m.app), credential.name,
+                    array_to_string(credential.topics, ', ')),
+                'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
+        END IF;
+    END IF;
     IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
         RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
-    IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
-        RETURN carillon.refusal('run_at', 'a time before the year 10000', quote_literal(m.run_at));
+    IF NOT carillon.is_usual(m.run_at) THEN
+        RETURN carillon.refusal('run_at', 'a time from the year 2000 to 2200', quote_literal(m.run_at));
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
@@ -2555,8 +2587,8 @@ BEGIN
             quote_literal(m.interruption_level));
     ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
         RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
-    ELSIF NOT isfinite(m.stale_date) OR m.stale_date < timestamptz 'epoch' THEN
-        RETURN carillon.refusal('stale_date', 'a time from 1970 on', quote_literal(m.stale_date));
+    ELSIF m.stale_date < timestamptz 'epoch' OR m.stale_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        RETURN carillon.refusal('stale_date', 'a time from 1970 to 2200', quote_literal(m.stale_date));
     ELSIF jsonb_typeof(m.extra) <> 'object' THEN
         RETURN carillon.refusal('extra', 'a JSON object', m.extra::text);
     ELSIF m.extra ? 'aps' THEN
@@ -2628,6 +2660,14 @@ BEGIN
         '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
         CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact_json(m.aps), 2), -1) END), '');
 END
+$$;
+
+-- Apple accepts such a push, and the device shows nothing and wakes nobody. Other push types have contents of their own.
+CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
+        AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
+            whole #>> '{aps,content-available}') = 0
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
@@ -2738,8 +2778,9 @@ DECLARE
 BEGIN
     SELECT count(*) INTO depth FROM (
         SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
-    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
+    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
+        THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
 
@@ -2766,10 +2807,11 @@ CREATE OR REPLACE FUNCTION carillon.next_due(
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
         s.last_reason, s.reference
-    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
+        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
     LEFT JOIN carillon.apps a ON a.id = s.app_id
-    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
-    ORDER BY s.run_at, s.id LIMIT most
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
 $$;
 
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
@@ -2780,10 +2822,11 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillo
 DECLARE
     one record;
     plan json;
-    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
+    shown CONSTANT integer := coalesce(most, 100);
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
 BEGIN
     FOR one IN
-        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
         CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
@@ -2828,7 +2871,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     FROM (
         SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
@@ -3035,6 +3078,14 @@ BEGIN
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
+    END IF;
+    -- Most messages have an alert.
+    IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
+        AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
+    THEN
+        RAISE NOTICE USING MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
+                'content-available or key of your own',
+            DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
@@ -3261,10 +3312,15 @@ BEGIN
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
         names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
-        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null.
-        SELECT string_agg(coalesce(one.fields ->> t.attname, CASE WHEN t.attname = ANY (names) THEN t.attname END, 'NULL'), ', '
-            ORDER BY t.attnum) INTO fields
-        FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. An argument that is
+        -- null has its default: ORMs pass every argument.
+        SELECT string_agg(coalesce(one.fields ->> t.attname, d.expression, CASE WHEN t.attname = ANY (names) THEN t.attname END,
+            'NULL'), ', ' ORDER BY t.attnum) INTO fields
+        FROM pg_attribute t LEFT JOIN (
+            SELECT split_part(a, ' ', 1) AS argument, format('COALESCE(%s, %s)', split_part(a, ' ', 1), split_part(a, ' = ', 2))
+                AS expression
+            FROM unnest(arguments) AS a WHERE a ~ ' = ' AND a !~ ' = (NULL|false)$') AS d ON d.argument = t.attname
+        WHERE t.attrelid = ('carillon.' || one.type)::regclass;
         EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
             one.name, array_to_string(arguments, ', '),
             'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));
@@ -4102,8 +4158,9 @@ DECLARE
     action CONSTANT text := split_part(step, ' ', 1);
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
-    IF retention IS NULL OR retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
+    retention := coalesce(retention, interval '7 days');
+    IF retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     changed := 0;
@@ -7431,9 +7488,11 @@ BEGIN
     END IF;
     SELECT t.* INTO wrong FROM (VALUES
         ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
-    ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
+    ) AS t(argument, value)
+    WHERE t.value < timestamptz '1970-01-01 00:00:01Z' OR t.value >= timestamptz '2201-01-01 00:00:00Z' LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC', quote_literal(wrong.value));
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(wrong.value));
     END IF;
     RETURN NULL;
 END
@@ -7579,10 +7638,11 @@ BEGIN
             CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
         refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
-    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
+    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
+    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(p.apns_timestamp));
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');
@@ -7938,16 +7998,17 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
-        OR register_token.expires_at <= now()
+        OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
                 carillon.invalid_token(register_token.token),
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
-            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
-                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
-            ELSE carillon.check_kind(register_token.kind) END;
+            WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
+            ELSE carillon.refusal('expires_at',
+                'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
+                'Leave it out for a token that does not expire.') END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
@@ -7989,6 +8050,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    level CONSTANT bigint := coalesce(set_badge.badge, 0);
     refusal carillon.refusal;
     devices bigint;
 BEGIN
@@ -8000,14 +8062,14 @@ BEGIN
         WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
             'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
             'Write each byte of the token as two hex digits, without spaces.')
-        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
-            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
+        WHEN level NOT BETWEEN 0 AND 2147483647 THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', level::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+    UPDATE carillon.tokens k SET badge = level WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
         ORDER BY l.token FOR UPDATE));
@@ -8311,6 +8373,7 @@ COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
 COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
+COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
 COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
@@ -8320,6 +8383,7 @@ COMMENT ON FUNCTION carillon.check_members IS
     'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
+COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a payload has nothing that a device does something with.';
 COMMENT ON FUNCTION carillon.check_silence IS
     'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
 COMMENT ON FUNCTION carillon.check_payloads IS
@@ -8723,7 +8787,8 @@ LEFT JOIN LATERAL (
         SELECT next.lane, next.created_at FROM first CROSS JOIN LATERAL (
             SELECT m.lane, m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane > first.lane
             ORDER BY m.lane, m.id LIMIT 1) next)
-    SELECT min(f.created_at) AS created_at FROM first f
+    -- Whoever enqueues may write created_at: a time in the future or before 2000 must not end in an error.
+    SELECT min(least(greatest(f.created_at, '2000-01-01 00:00+00'), now())) AS created_at FROM first f
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
@@ -8758,10 +8823,10 @@ COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at
 -- views/worker_status.sql
 -- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
 CREATE OR REPLACE VIEW carillon.worker_status AS
-SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections,
+SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is none:
-        -- the clock went back, and a worker that lives has sent another by now.
+        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is
+        -- none: the clock went back, and a worker that lives has sent another by now.
         WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
         -- A worker that holds claims says by when it settles. One that says it holds none releases those left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
@@ -8796,6 +8861,7 @@ COMMENT ON COLUMN carillon.worker_status.heartbeat_at IS 'the time of its last h
 COMMENT ON COLUMN carillon.worker_status.lease_until IS 'when its lease ends unless another heartbeat extends it';
 COMMENT ON COLUMN carillon.worker_status.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
+COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
 COMMENT ON COLUMN carillon.worker_status.state IS
     'alive; silent if two heartbeats are missing; stuck if it holds claims and settles none';
 COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
@@ -8872,8 +8938,8 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     collapse_unknown, keep_unique_ids, created_at, updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
-    carillon.workers, carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
+    carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -8890,7 +8956,7 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
-                register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
+                register_token set_badge token invalid_token token_kinds check_kind usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
             ('carillon_reader', '
@@ -8901,7 +8967,8 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth depth_is scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor
+                queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
@@ -9031,7 +9098,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '038097a7d018997f33574eba2f8e00ab70706ea4314fe770b4078e7cb2354801' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = 'da3c35b8d352e7d057247853c584bac7b24dd8cfe9aee542df34d3cecca1d521' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = 'f7910a8976601b16a36fd49cc672e9ac6efcda79db40c7aa14807cbb51778183' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
@@ -9044,20 +9111,20 @@ UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = 'aed38f2d3340c91a5ae629872627e546c2e68ce5774250ecbde13c935a1303b9' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '3966dd75e0dd63271be9594521dab9b2cb7ea33e201bf5f42d96ab0cf8035500' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141eaf39a09e235ee9661d4a6c6cce33ee098' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = 'd3216de5833afb9a1f760d50a01da90512b28a970288004bbd447d0621ea8ba8' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = 'fd7ad97615f0ded94f325f816f14440e4d8378f22b32e24490838690cae3f5b4' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '6947238edfe16ebe0da673476d8ec066107f49ffb5c1a5c8d1de4b49f5b6c877' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '3b271d76a5ad1d7c5120de69c3c596ecb4806982b8202e2cd0bc438ced2e1554' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = 'ba72b0a5735b4448276f61b56b8e7546d8e6cd1fb01e7540880657c898ca1349' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '24b44256e48bf8e74a7eca4e0bf8c825a14ff6957a6f9a3f95cefdb18d39c307' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '9d6d7b891f64c2e4c59ec28f2a80f056b2800f9c07850da50a32b021547f6ee6' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '1d6d42cf7fff7b1d39dd5e468dd049656999db90a1c12435db51288918f7e425' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '71108ab83e08bdef5f965260c5b3cc9f4e47a275da9229dfb3068dc8ffd68d8e' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '05632b41874ab43cf85c951df89e8a1ca71f4ef0701b0380907f497c6aed6375' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = '5b9e5261fb9180a6eaeab9d9e6cab8170f3835f3b2c0193f7781b3c2ba49cf68' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = 'b5f6ce0c48dca1051f7ee9985b443a43299f9b04460f2eff1e0798ffcb6fb098' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '9a63896997c676793928da145146b9600f78fe9079264a0df75e8868f6f4ed1f' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694ca454284beee65266a9b21d756cf9a545' WHERE file = 'functions/open_breakers.sql';
@@ -9080,18 +9147,18 @@ UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8f
 UPDATE carillon.schema_routines SET checksum = '9642e59a01467476dc280f15ae6ab88006b11b8c65b7fb4a7a22b4da7f99ee8f' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'c45ce2917a8e6ada432239e1ebd3417e87c87582b81c17a5401b561bd2ef56a6' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '06912597d87432dee5f494442156d63da7636006458364b6a75ab9b100a909c9' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = 'e8e09c6d475f673fa7aed0822d440a86868063e7e0f8b7a9edd10c8803801cee' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = 'a3747849dc31cb6b96d78dd7ec0adbec9d8bd84763000c142b6554e4bf690b4f' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '87e45797dae1eeae12ce579929121f27ce6c3f96e86584b91d632ab3697680d3' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '73937c9b84b57c2d31cf01aac20106bd593bc42b49666ebc69d9dfbb0fa5e389' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '2e7b8d244b5b317e08cac8a5d6ff3313f0f543fcb615e286ba787d29cae2c84d' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = '0e4cc47cd2808d178cb23ebcc128c5ee9a611b9aeb5841d819c3b21d6a084442' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '622ac0034d2f1286aa9fb24b771db1395dcf117a81754eb50fa68df5008d2e9f' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'd70f2592a3c7862f591f246fa50dbcf653c034daeeaf7364051b584622230685' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
-UPDATE carillon.schema_routines SET checksum = '268f60e5337b8776af34279516e4f07cacc5bef3301129699d7a0909f65617ab' WHERE file = 'views/worker_status.sql';
+UPDATE carillon.schema_routines SET checksum = '360107ad58f14f78eac5c19136eac02fbaa77e79a6c45d596995d10ff1a772bd' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)
