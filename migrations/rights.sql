@@ -129,6 +129,10 @@ BEGIN
 END
 $$;
 
+-- Apps that were added while there was no trigger.
+INSERT INTO carillon.app_locks (app_id, place)
+SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+
 -- Restores the roles that were isolated before a migration down.
 DO $$
 BEGIN

@@ -9,7 +9,7 @@ BEGIN;
 -- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
 -- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
---     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
+--     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
 -- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
 -- applies them again and records them. Workers start only if they are recorded.
@@ -548,8 +548,7 @@ CREATE TABLE carillon.workers (
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
-    connections  integer,
-    settles_by   timestamptz
+    connections  integer
 );
 -- Updated every few seconds; heap-only updates keep it small.
 ALTER TABLE carillon.workers SET (
@@ -574,8 +573,6 @@ COMMENT ON COLUMN carillon.workers.answers IS
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
-COMMENT ON COLUMN carillon.workers.settles_by IS
-    'the time after which it counts as stuck unless it settles something; null if it holds no claim';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, one per row. No transaction is open while their pushes are in flight.
@@ -799,8 +796,20 @@ COMMENT ON COLUMN carillon.activity_stamps.highest IS
 COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
--- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long.
+-- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
+-- that may only name the view can take that one, and so can pass for a cancel, but can make none wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
+
+-- Rows that are only locked: places 0 to 63 for cancels of the messages that belong to them, and 64 for requeueing. A trigger of
+-- apps inserts them.
+CREATE TABLE carillon.app_locks (
+    app_id integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
+    place  smallint,
+    PRIMARY KEY (app_id, place)
+);
+COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock, so that they do not cancel or requeue the same pushes at once.';
+COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.app_locks.place IS 'what is locked: messages whose ids have this remainder, or requeueing';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');
 
@@ -1554,8 +1563,8 @@ $$;
 
 
 -- functions/apps.sql
--- Changes of apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit an app.
--- These lock the row of the app before they read it, so that audit records the values that they replace.
+-- New and changed apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit
+-- an app. These lock the row of the app before they read it, so that audit records the values that they replace.
 
 CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -1593,6 +1602,17 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
+
+-- See cancel.sql and requeue.sql.
+CREATE OR REPLACE FUNCTION carillon.app_added() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.app_locks (app_id, place) SELECT NEW.id, p FROM generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER app_added AFTER INSERT ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_added();
 
 CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.apps
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -1865,57 +1885,49 @@ $$;
 -- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
 -- the whole message that it belongs to, in the named app or in every app that the caller may use.
 --
--- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first its advisory lock,
--- then the advisory locks of messages, cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one
--- sorted pass, rows of unfinished. Workers skip rows and advisory locks that are taken, and wait only for unfinished. A transaction
--- that calls several of these functions can break the order; cancel_messages cancels many messages in one call.
+-- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first rows of app_locks,
+-- then cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one sorted pass, rows of unfinished.
+-- Workers skip rows of app_locks that are taken, and wait only for unfinished. A transaction that calls several of these functions
+-- can break the order; cancel_messages cancels many messages in one call.
 --
 -- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
 -- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
+--
+-- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
+-- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
+-- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
+-- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
 
--- The server's lock table has limited room. A longer list of ids therefore takes the lock of the app, and waits for all other
--- cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    most_locks CONSTANT integer := 1000;
-    class CONSTANT integer := hashtext('carillon.cancel');
-    key CONSTANT text := 'carillon.cancel ' || app;
 BEGIN
-    IF cardinality(ids) > most_locks THEN
-        PERFORM pg_advisory_xact_lock(class, app);
-    ELSE
-        PERFORM pg_advisory_xact_lock_shared(class, app);
-        PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
-        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
-    END IF;
+    PERFORM FROM carillon.app_locks l
+    WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(i.id) FROM unnest(ids) AS i(id)))
+    ORDER BY l.place FOR UPDATE;
     -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
-    LOCK TABLE carillon.cancelling IN SHARE MODE;
+    LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
 END
 $$;
 
+-- 64 places: retries of other messages are delayed only if they share the place of one that is being cancelled.
+CREATE OR REPLACE FUNCTION carillon.lock_place(message bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (message & 63)::smallint
+$$;
+
 -- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
---
--- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
--- first most_locks of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    most_locks CONSTANT integer := 500;
-    room CONSTANT bigint := most_locks - (
-        SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
-    key CONSTANT text := 'carillon.cancel ' || app;
-    is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
 BEGIN
     RETURN ARRAY(
-        WITH wanted AS MATERIALIZED (
-            SELECT k.id, is_held AND row_number() OVER (ORDER BY k.id) <= room AS is_tried
-            FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
+        WITH held AS MATERIALIZED (
+            SELECT l.place FROM carillon.app_locks l
+            WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(m.id) FROM unnest(messages) AS m(id)))
+            FOR SHARE SKIP LOCKED
         )
-        SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
-            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended(key, w.id)) ELSE true END
+        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_place(m.id) NOT IN (SELECT h.place FROM held h)
     );
 END
 $$;
@@ -2194,8 +2206,6 @@ DECLARE
     known carillon.channels;
     refusal carillon.refusal;
 BEGIN
-    policy := coalesce(policy, 0);
-    reference := coalesce(reference, gen_random_uuid()::text);
     SELECT a.* INTO target FROM carillon.apps a
     WHERE a.name = app AND carillon.may_use(a);
     IF target.id IS NULL THEN
@@ -2454,13 +2464,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
 
--- Others would break what computes with them. PostgreSQL inlines the function.
-CREATE OR REPLACE FUNCTION carillon.is_usual(at timestamptz) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT at OPERATOR(pg_catalog.>=) pg_catalog.timestamptz '2000-01-01 00:00:00Z'
-        AND at OPERATOR(pg_catalog.<) pg_catalog.timestamptz '2201-01-01 00:00:00Z'
-$$;
-
 CREATE OR REPLACE FUNCTION carillon.has_payload_fields(m carillon.message_arguments) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound,
@@ -2479,7 +2482,6 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
     other carillon.push_rules;
-    credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
         RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
@@ -2487,10 +2489,8 @@ BEGIN
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
     END IF;
-    -- Apple's way to say that a push is not stored.
-    IF NOT carillon.is_usual(m.expires_at) AND m.expires_at <> timestamptz 'epoch' THEN
-        RETURN carillon.refusal('expires_at', 'a time from the year 2000 to 2200, or 1970-01-01 00:00:00 UTC',
-            quote_literal(m.expires_at),
+    IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
@@ -2515,32 +2515,12 @@ BEGIN
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
-    IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
-        SELECT c.name, c.topics, coalesce(m.topic, CASE WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix
-            THEN t.topic ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
-        FROM carillon.apps a JOIN carillon.certificates c ON c.id = a.certificate_id
-        CROSS JOIN LATERAL (SELECT coalesce(a.topic, c.topics[1]) AS topic) t
-        WHERE a.name = m.app AND c.key_id IS NULL AND a.protocol = 'http2';
-        IF rules.needs_provider_token AND credential.name IS NOT NULL THEN
-            RETURN carillon.refusal('app', 'an app with a signing key for push type ' || push_type,
-                format('%L, which has the certificate %s', m.app, credential.name),
-                'Import a key with ''carillon credential import''; it sends to all topics of its team.');
-        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics) THEN
-            RETURN carillon.refusal(CASE WHEN m.topic IS NULL THEN 'app' ELSE 'topic' END,
-                CASE WHEN m.topic IS NULL THEN format('an app that may send to the topic %s', credential.topic)
-                    ELSE 'a topic that the app''s certificate is for' END,
-                format('%L, and the certificate %s is for %s', coalesce(m.topic, m.app), credential.name,
-                    array_to_string(credential.topics, ', ')),
-                'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
-        END IF;
-    END IF;
     IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
         RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
-    IF NOT carillon.is_usual(m.run_at) THEN
-        RETURN carillon.refusal('run_at', 'a time from the year 2000 to 2200', quote_literal(m.run_at));
+    IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
+        RETURN carillon.refusal('run_at', 'a time before the year 10000', quote_literal(m.run_at));
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
@@ -2587,8 +2567,8 @@ BEGIN
             quote_literal(m.interruption_level));
     ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
         RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
-    ELSIF m.stale_date < timestamptz 'epoch' OR m.stale_date >= timestamptz '2201-01-01 00:00:00Z' THEN
-        RETURN carillon.refusal('stale_date', 'a time from 1970 to 2200', quote_literal(m.stale_date));
+    ELSIF NOT isfinite(m.stale_date) OR m.stale_date < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('stale_date', 'a time from 1970 on', quote_literal(m.stale_date));
     ELSIF jsonb_typeof(m.extra) <> 'object' THEN
         RETURN carillon.refusal('extra', 'a JSON object', m.extra::text);
     ELSIF m.extra ? 'aps' THEN
@@ -2660,14 +2640,6 @@ BEGIN
         '"stale-date":' || floor(extract(epoch FROM m.stale_date)),
         CASE WHEN m.aps <> '{}' THEN left(substr(carillon.compact_json(m.aps), 2), -1) END), '');
 END
-$$;
-
--- Apple accepts such a push, and the device shows nothing and wakes nobody. Other push types have contents of their own.
-CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
-        AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
-            whole #>> '{aps,content-available}') = 0
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
@@ -2778,16 +2750,9 @@ DECLARE
 BEGIN
     SELECT count(*) INTO depth FROM (
         SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
-    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
-        THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+        ORDER BY m.lane DESC, m.id DESC LIMIT queue_depth.most + 1) few;
+    RETURN CASE WHEN depth > queue_depth.most THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
-$$;
-
--- One more than most: counting stopped there, and the estimate was no higher.
-CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
 $$;
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
@@ -2807,11 +2772,10 @@ CREATE OR REPLACE FUNCTION carillon.next_due(
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
         s.last_reason, s.reference
-    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
-        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > next_due.after ORDER BY s.run_at, s.id LIMIT depth) s
     LEFT JOIN carillon.apps a ON a.id = s.app_id
-    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
-    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (NOT only_retries OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT most
 $$;
 
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
@@ -2822,11 +2786,10 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillo
 DECLARE
     one record;
     plan json;
-    shown CONSTANT integer := coalesce(most, 100);
-    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), most), 1)) FROM carillon.apps);
 BEGIN
     FOR one IN
-        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT most) a
         CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
@@ -2871,7 +2834,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     FROM (
         SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(most, 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
@@ -3078,14 +3041,6 @@ BEGIN
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
-    END IF;
-    -- Most messages have an alert.
-    IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
-        AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
-    THEN
-        RAISE NOTICE USING MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
-                'content-available or key of your own',
-            DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
@@ -3312,15 +3267,10 @@ BEGIN
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
         names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
-        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. An argument that is
-        -- null has its default: ORMs pass every argument.
-        SELECT string_agg(coalesce(one.fields ->> t.attname, d.expression, CASE WHEN t.attname = ANY (names) THEN t.attname END,
-            'NULL'), ', ' ORDER BY t.attnum) INTO fields
-        FROM pg_attribute t LEFT JOIN (
-            SELECT split_part(a, ' ', 1) AS argument, format('COALESCE(%s, %s)', split_part(a, ' ', 1), split_part(a, ' = ', 2))
-                AS expression
-            FROM unnest(arguments) AS a WHERE a ~ ' = ' AND a !~ ' = (NULL|false)$') AS d ON d.argument = t.attname
-        WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null.
+        SELECT string_agg(coalesce(one.fields ->> t.attname, CASE WHEN t.attname = ANY (names) THEN t.attname END, 'NULL'), ', '
+            ORDER BY t.attnum) INTO fields
+        FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
         EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
             one.name, array_to_string(arguments, ', '),
             'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));
@@ -3604,7 +3554,7 @@ BEGIN
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
             -- Succeeds if no cancel is running, and is then enough.
-            LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+            LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
                 unsure := unsure || carillon.hold_off_cancels(app, alone);
@@ -4158,9 +4108,8 @@ DECLARE
     action CONSTANT text := split_part(step, ' ', 1);
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
-    retention := coalesce(retention, interval '7 days');
-    IF retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
+    IF retention IS NULL OR retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     changed := 0;
@@ -6333,7 +6282,7 @@ DECLARE
     requeued bigint;
 BEGIN
     -- One call at a time: the next one finds what is left.
-    PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), requeue_some.app);
+    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.place = 64 FOR UPDATE;
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
@@ -6728,28 +6677,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
-$$;
-
--- A search that finds nothing proves nothing about these apps.
-CREATE OR REPLACE FUNCTION carillon.unsearched_apps(depth integer, with_history boolean) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
-    SELECT a.name FROM carillon.apps a
-    WHERE EXISTS (
-        SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
-            SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC OFFSET (SELECT most / 3 FROM look) LIMIT 1) q)
-        OR EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR EXISTS (
-            SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
-            ORDER BY u.message_id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR with_history AND EXISTS (
-            SELECT FROM carillon.failures f WHERE f.app_id = a.id
-            ORDER BY f.failed_at DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR with_history AND EXISTS (
-            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-    ORDER BY a.name
 $$;
 
 -- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
@@ -7488,11 +7415,9 @@ BEGIN
     END IF;
     SELECT t.* INTO wrong FROM (VALUES
         ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
-    ) AS t(argument, value)
-    WHERE t.value < timestamptz '1970-01-01 00:00:01Z' OR t.value >= timestamptz '2201-01-01 00:00:00Z' LIMIT 1;
+    ) AS t(argument, value) WHERE NOT isfinite(t.value) OR t.value < timestamptz '1970-01-01 00:00:01Z' LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
-            quote_literal(wrong.value));
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC', quote_literal(wrong.value));
     END IF;
     RETURN NULL;
 END
@@ -7638,11 +7563,10 @@ BEGIN
             CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
     ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
         refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
-    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
-            quote_literal(p.apns_timestamp));
+    ELSIF NOT isfinite(p.dismissal_date) OR p.dismissal_date < timestamptz 'epoch' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 on', quote_literal(p.dismissal_date));
+    ELSIF NOT isfinite(p.apns_timestamp) OR p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC', quote_literal(p.apns_timestamp));
     ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
         refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
             'Apple delivers its messages at once or never.');
@@ -7998,17 +7922,16 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
-        OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
+        OR register_token.expires_at <= now()
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
                 carillon.invalid_token(register_token.token),
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
-            WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
-            ELSE carillon.refusal('expires_at',
-                'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
-                'Leave it out for a token that does not expire.') END;
+            WHEN register_token.expires_at <= now() THEN carillon.refusal('expires_at', 'a time in the future',
+                quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
+            ELSE carillon.check_kind(register_token.kind) END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
@@ -8050,7 +7973,6 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
-    level CONSTANT bigint := coalesce(set_badge.badge, 0);
     refusal carillon.refusal;
     devices bigint;
 BEGIN
@@ -8062,14 +7984,14 @@ BEGIN
         WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
             'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
             'Write each byte of the token as two hex digits, without spaces.')
-        WHEN level NOT BETWEEN 0 AND 2147483647 THEN
-            carillon.refusal('badge', 'a number from 0 to 2147483647', level::text,
+        WHEN (set_badge.badge BETWEEN 0 AND 2147483647) IS NOT TRUE THEN
+            carillon.refusal('badge', 'a number from 0 to 2147483647', set_badge.badge::text,
                 'To add or subtract, enqueue a message with badge_add.') END;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    UPDATE carillon.tokens k SET badge = level WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+    UPDATE carillon.tokens k SET badge = set_badge.badge WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
         SELECT l.token FROM carillon.tokens l
         WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = set_badge.owner)
         ORDER BY l.token FOR UPDATE));
@@ -8318,6 +8240,7 @@ COMMENT ON FUNCTION carillon.enqueue_with_token IS
 COMMENT ON FUNCTION carillon.certificate_changed IS
     'Internal: when a credential is replaced, clears its status and what was read from it, and deletes its provider token.';
 COMMENT ON FUNCTION carillon.app_changed IS 'Internal: closes the breaker of an app that is resumed.';
+COMMENT ON FUNCTION carillon.app_added IS 'Internal: inserts the rows of app_locks of a new app.';
 COMMENT ON FUNCTION carillon.app_to_change IS
     'Internal: returns an app by name, locked until the transaction ends, or raises an error.';
 COMMENT ON FUNCTION carillon.pause_app IS
@@ -8336,9 +8259,10 @@ COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a c
 COMMENT ON FUNCTION carillon.broadcast_progress IS
     'Returns one row with the counts of a message or broadcast. An unknown id is an error.';
 COMMENT ON FUNCTION carillon.lock_for_cancel IS
-    'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
+    'Internal: takes the locks of a cancel and holds them until the transaction ends.';
+COMMENT ON FUNCTION carillon.lock_place IS 'Internal: returns the place in app_locks of a message.';
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
-    'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
+    'Internal: makes cancels of messages wait until this transaction ends; returns those that may already be being cancelled.';
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 COMMENT ON FUNCTION carillon.record_cancelled IS
     'Internal: records jobs that were cancelled or superseded, in results or unfinished.';
@@ -8373,7 +8297,6 @@ COMMENT ON FUNCTION carillon.channels_refused IS
     'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
 COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
 COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
-COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
 COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.check_heading IS
@@ -8383,15 +8306,12 @@ COMMENT ON FUNCTION carillon.check_members IS
     'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
     'valid.';
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
-COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a payload has nothing that a device does something with.';
 COMMENT ON FUNCTION carillon.check_silence IS
     'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
 COMMENT ON FUNCTION carillon.check_payloads IS
     'Internal: checks the payload of each token, and returns whether all of them are silent.';
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
-COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns the number of ready jobs of an app: exact up to most, estimated beyond. depth_is says which it is.';
-COMMENT ON FUNCTION carillon.depth_is IS 'Returns how exact a number of queue_depth is: exact, at least or about.';
+COMMENT ON FUNCTION carillon.queue_depth IS 'Returns the number of ready jobs of an app: exact up to most, estimated beyond.';
 COMMENT ON FUNCTION carillon.scheduled_depth IS
     'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 COMMENT ON FUNCTION carillon.next_due IS
@@ -8608,9 +8528,6 @@ COMMENT ON FUNCTION carillon.end_as_cancelled IS
 COMMENT ON FUNCTION carillon.return_uncancelled IS
     'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
-COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth; with_history: '
-    'or more failures or feedback.';
 COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
     'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
@@ -8757,8 +8674,7 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
-    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
-    carillon.depth_is(carillon.queue_depth(a.id)) AS depth_is
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
@@ -8787,8 +8703,7 @@ LEFT JOIN LATERAL (
         SELECT next.lane, next.created_at FROM first CROSS JOIN LATERAL (
             SELECT m.lane, m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane > first.lane
             ORDER BY m.lane, m.id LIMIT 1) next)
-    -- Whoever enqueues may write created_at: a time in the future or before 2000 must not end in an error.
-    SELECT min(least(greatest(f.created_at, '2000-01-01 00:00+00'), now())) AS created_at FROM first f
+    SELECT min(f.created_at) AS created_at FROM first f
 ) oldest ON true;
 COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
@@ -8818,56 +8733,6 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
-COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at least or about';
-
--- views/worker_status.sql
--- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
-CREATE OR REPLACE VIEW carillon.worker_status AS
-SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
-    CASE
-        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is
-        -- none: the clock went back, and a worker that lives has sent another by now.
-        WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
-        -- A worker that holds claims says by when it settles. One that says it holds none releases those left within two leases.
-        WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
-            THEN 'stuck'
-        ELSE 'alive' END AS state,
-    known.lease,
-    now() - known.heartbeat_at AS silence,
-    now() - known.started_at AS age,
-    coalesce(held.claims, 0) AS claims
-FROM carillon.workers w
-CROSS JOIN LATERAL (
-    SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
-        least(greatest(w.heartbeat_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS heartbeat_at,
-        least(greatest(w.lease_until, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS lease_until
-) bounded
-CROSS JOIN LATERAL (
-    -- A lease is ten minutes at most.
-    SELECT bounded.started_at, bounded.heartbeat_at,
-        least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
-) known
-LEFT JOIN (
-    SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
-) held ON held.worker_id = w.id;
-COMMENT ON VIEW carillon.worker_status IS 'The state of each worker that runs, or that died and was not taken over yet.';
-COMMENT ON COLUMN carillon.worker_status.id IS 'the id of this run';
-COMMENT ON COLUMN carillon.worker_status.name IS 'the name of the worker, for people';
-COMMENT ON COLUMN carillon.worker_status.host IS 'the host that the worker runs on';
-COMMENT ON COLUMN carillon.worker_status.pid IS 'the process id of the worker';
-COMMENT ON COLUMN carillon.worker_status.version IS 'the version of the program';
-COMMENT ON COLUMN carillon.worker_status.started_at IS 'when it started';
-COMMENT ON COLUMN carillon.worker_status.heartbeat_at IS 'the time of its last heartbeat';
-COMMENT ON COLUMN carillon.worker_status.lease_until IS 'when its lease ends unless another heartbeat extends it';
-COMMENT ON COLUMN carillon.worker_status.connections IS
-    'the number of connections to gateways that its program had at its last heartbeat';
-COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
-COMMENT ON COLUMN carillon.worker_status.state IS
-    'alive; silent if two heartbeats are missing; stuck if it holds claims and settles none';
-COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
-COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heartbeat was';
-COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
-COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
 
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
@@ -8907,8 +8772,7 @@ GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
-    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
-    carillon.worker_status
+    carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -8938,8 +8802,8 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     collapse_unknown, keep_unique_ids, created_at, updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
-    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
-    carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+    carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers,
+    carillon.workers, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -8956,19 +8820,18 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
-                register_token set_badge token invalid_token token_kinds check_kind usual_end is_usual token_text push_types
+                register_token set_badge token invalid_token token_kinds check_kind usual_end token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables'),
             ('carillon_reader', '
-                queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                queue_depth scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
-                search_reference search_token unsearched_apps token_text token_counts newest_activities'),
+                search_reference search_token token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor
-                queue_depth depth_is scheduled_depth
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor queue_depth scheduled_depth
                 take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
@@ -9000,6 +8863,10 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM carillon.partitions(t.parent) p WHERE p.lower_bound IS NOT NULL);
 END
 $$;
+
+-- Apps that were added while there was no trigger.
+INSERT INTO carillon.app_locks (app_id, place)
+SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
 
 -- Restores the roles that were isolated before a migration down.
 DO $$
@@ -9093,38 +8960,37 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('views/pending.sql', '0.1.0'),
     ('views/held_apps.sql', '0.1.0'),
     ('views/app_status.sql', '0.1.0'),
-    ('views/worker_status.sql', '0.1.0'),
     ('rights.sql', '0.1.0');
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = 'da3c35b8d352e7d057247853c584bac7b24dd8cfe9aee542df34d3cecca1d521' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '038097a7d018997f33574eba2f8e00ab70706ea4314fe770b4078e7cb2354801' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'aa2c89575abf27716829b9165e0da22d7f0ebed30ad65bdca5ea67c2a8715a41' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'f7910a8976601b16a36fd49cc672e9ac6efcda79db40c7aa14807cbb51778183' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '7d1ee3b897f5ea4f6db9643c13119810ab8fe15d3bc7cf74f016035d0fde89d6' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '0ddeada8e2410a8fc3cec03b758979b700366e07958079c233792a0a9bb4a686' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '0eafe6be7d833939d5140df94222266b49a8baead7a74e645711bf618dccee17' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '25bd34b51eea48ae2b18a88b5723626a18ada575a259d38cf58fa0975a1af1e7' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'eee7903efb11c84709b819aa0ed103137478b49c7d734a9e5a4e2c1fd020ad62' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '9f5a12c9db5dbb32e21fe83a0c64166c55b746027ce4ed223b0e386c0d1dae77' WHERE file = 'functions/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '296c8d8c86a145961a85abad0d49c2b243a5d153a4f112a370f376b8bdd3ae15' WHERE file = 'functions/apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'cda6ddf3c44394f3f85edb13d758a5e70ca945dbe0ccaacfc0257bb8f3b76f91' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'aed38f2d3340c91a5ae629872627e546c2e68ce5774250ecbde13c935a1303b9' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'fd7ad97615f0ded94f325f816f14440e4d8378f22b32e24490838690cae3f5b4' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '6947238edfe16ebe0da673476d8ec066107f49ffb5c1a5c8d1de4b49f5b6c877' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = '3b271d76a5ad1d7c5120de69c3c596ecb4806982b8202e2cd0bc438ced2e1554' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '6847b7299656cc3b031f747d488361b3d188492ed246051873e482b25a87f447' WHERE file = 'functions/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '3966dd75e0dd63271be9594521dab9b2cb7ea33e201bf5f42d96ab0cf8035500' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141eaf39a09e235ee9661d4a6c6cce33ee098' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = 'ba72b0a5735b4448276f61b56b8e7546d8e6cd1fb01e7540880657c898ca1349' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '24b44256e48bf8e74a7eca4e0bf8c825a14ff6957a6f9a3f95cefdb18d39c307' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '9d6d7b891f64c2e4c59ec28f2a80f056b2800f9c07850da50a32b021547f6ee6' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '1d6d42cf7fff7b1d39dd5e468dd049656999db90a1c12435db51288918f7e425' WHERE file = 'functions/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = 'c4202df3877819c6f59a565bb7967318c41afaf34392add4a537820f0f622938' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '71108ab83e08bdef5f965260c5b3cc9f4e47a275da9229dfb3068dc8ffd68d8e' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '05632b41874ab43cf85c951df89e8a1ca71f4ef0701b0380907f497c6aed6375' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = 'b5f6ce0c48dca1051f7ee9985b443a43299f9b04460f2eff1e0798ffcb6fb098' WHERE file = 'functions/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '5b9e5261fb9180a6eaeab9d9e6cab8170f3835f3b2c0193f7781b3c2ba49cf68' WHERE file = 'functions/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0671e4439e664117249a91c0afd564461219d95ce1e5b53086071db9ef645e2' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '9a63896997c676793928da145146b9600f78fe9079264a0df75e8868f6f4ed1f' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694ca454284beee65266a9b21d756cf9a545' WHERE file = 'functions/open_breakers.sql';
@@ -9139,26 +9005,25 @@ UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2
 UPDATE carillon.schema_routines SET checksum = '886be91323bb7172ae2ef7d1c8c861c2657fb199e0a04b3d8d512e52abe23a3f' WHERE file = 'functions/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = '0ab4d09a1381bd58ca05659944dca29096cd24c033a3b09ea35d7a551bba07b2' WHERE file = 'functions/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = 'a56dd9557d599c7ec7af330c52d00ab2c25d4220f5ba26ae49fb8c4893b32370' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '6fefcdd7f9cbf0ad3d4a717d506bd49fb74922a3a8eec2dea23463fc26da4c79' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = 'e4dff9aa92f21648127c4eaa07e16a4f869a5f9cb651ffe0c95fba153d8559b1' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '5a6648b551d539f080158c4975b21c12be68b20a1530ec2d183b9d4719b6e90f' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'f4db3bd17f3825978dfec176384a8332306f3fc0992e7384682ab985c240448e' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = '9642e59a01467476dc280f15ae6ab88006b11b8c65b7fb4a7a22b4da7f99ee8f' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'c45ce2917a8e6ada432239e1ebd3417e87c87582b81c17a5401b561bd2ef56a6' WHERE file = 'functions/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = 'a3747849dc31cb6b96d78dd7ec0adbec9d8bd84763000c142b6554e4bf690b4f' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '87e45797dae1eeae12ce579929121f27ce6c3f96e86584b91d632ab3697680d3' WHERE file = 'functions/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '06912597d87432dee5f494442156d63da7636006458364b6a75ab9b100a909c9' WHERE file = 'functions/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'e8e09c6d475f673fa7aed0822d440a86868063e7e0f8b7a9edd10c8803801cee' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = '73937c9b84b57c2d31cf01aac20106bd593bc42b49666ebc69d9dfbb0fa5e389' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '622ac0034d2f1286aa9fb24b771db1395dcf117a81754eb50fa68df5008d2e9f' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = 'd70f2592a3c7862f591f246fa50dbcf653c034daeeaf7364051b584622230685' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '3a2608703ab2eef45fe1999b28f12c3f610ffe6e03cb08a0f5cfc38b8261e564' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
-UPDATE carillon.schema_routines SET checksum = '360107ad58f14f78eac5c19136eac02fbaa77e79a6c45d596995d10ff1a772bd' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)

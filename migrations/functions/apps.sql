@@ -1,5 +1,5 @@
--- Changes of apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit an app.
--- These lock the row of the app before they read it, so that audit records the values that they replace.
+-- New and changed apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit
+-- an app. These lock the row of the app before they read it, so that audit records the values that they replace.
 
 CREATE OR REPLACE FUNCTION carillon.certificate_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -40,6 +40,18 @@ $$;
 COMMENT ON FUNCTION carillon.app_changed IS 'Internal: closes the breaker of an app that is resumed.';
 
 CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_changed();
+
+-- See cancel.sql and requeue.sql.
+CREATE OR REPLACE FUNCTION carillon.app_added() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.app_locks (app_id, place) SELECT NEW.id, p FROM generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.app_added IS 'Internal: inserts the rows of app_locks of a new app.';
+
+CREATE OR REPLACE TRIGGER app_added AFTER INSERT ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_added();
 
 CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.apps
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

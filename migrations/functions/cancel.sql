@@ -3,64 +3,57 @@
 -- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
 -- the whole message that it belongs to, in the named app or in every app that the caller may use.
 --
--- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first its advisory lock,
--- then the advisory locks of messages, cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one
--- sorted pass, rows of unfinished. Workers skip rows and advisory locks that are taken, and wait only for unfinished. A transaction
--- that calls several of these functions can break the order; cancel_messages cancels many messages in one call.
+-- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first rows of app_locks,
+-- then cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one sorted pass, rows of unfinished.
+-- Workers skip rows of app_locks that are taken, and wait only for unfinished. A transaction that calls several of these functions
+-- can break the order; cancel_messages cancels many messages in one call.
 --
 -- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
 -- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
+--
+-- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
+-- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
+-- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
+-- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
 
--- The server's lock table has limited room. A longer list of ids therefore takes the lock of the app, and waits for all other
--- cancels of that app.
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    most_locks CONSTANT integer := 1000;
-    class CONSTANT integer := hashtext('carillon.cancel');
-    key CONSTANT text := 'carillon.cancel ' || app;
 BEGIN
-    IF cardinality(ids) > most_locks THEN
-        PERFORM pg_advisory_xact_lock(class, app);
-    ELSE
-        PERFORM pg_advisory_xact_lock_shared(class, app);
-        PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
-        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
-    END IF;
+    PERFORM FROM carillon.app_locks l
+    WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(i.id) FROM unnest(ids) AS i(id)))
+    ORDER BY l.place FOR UPDATE;
     -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
-    LOCK TABLE carillon.cancelling IN SHARE MODE;
+    LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
 END
 $$;
 COMMENT ON FUNCTION carillon.lock_for_cancel IS
-    'Internal: takes the advisory locks of a cancel and holds them until the transaction ends.';
+    'Internal: takes the locks of a cancel and holds them until the transaction ends.';
+
+-- 64 places: retries of other messages are delayed only if they share the place of one that is being cancelled.
+CREATE OR REPLACE FUNCTION carillon.lock_place(message bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (message & 63)::smallint
+$$;
+COMMENT ON FUNCTION carillon.lock_place IS 'Internal: returns the place in app_locks of a message.';
 
 -- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
---
--- Each message has its own lock, as in lock_for_cancel(). Because the server's lock table has limited room, messages beyond the
--- first most_locks of a transaction count as being cancelled.
 CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    most_locks CONSTANT integer := 500;
-    room CONSTANT bigint := most_locks - (
-        SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
-    key CONSTANT text := 'carillon.cancel ' || app;
-    is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
 BEGIN
     RETURN ARRAY(
-        WITH wanted AS MATERIALIZED (
-            SELECT k.id, is_held AND row_number() OVER (ORDER BY k.id) <= room AS is_tried
-            FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
+        WITH held AS MATERIALIZED (
+            SELECT l.place FROM carillon.app_locks l
+            WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(m.id) FROM unnest(messages) AS m(id)))
+            FOR SHARE SKIP LOCKED
         )
-        SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
-            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended(key, w.id)) ELSE true END
+        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_place(m.id) NOT IN (SELECT h.place FROM held h)
     );
 END
 $$;
 COMMENT ON FUNCTION carillon.hold_off_cancels IS
-    'Internal: makes cancels of messages wait until this transaction ends; returns the messages that are already being cancelled.';
+    'Internal: makes cancels of messages wait until this transaction ends; returns those that may already be being cancelled.';
 
 -- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job

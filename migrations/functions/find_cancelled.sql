@@ -64,7 +64,7 @@ BEGIN
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
             -- Succeeds if no cancel is running, and is then enough.
-            LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+            LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
                 unsure := unsure || carillon.hold_off_cancels(app, alone);

@@ -106,7 +106,7 @@ DECLARE
     requeued bigint;
 BEGIN
     -- One call at a time: the next one finds what is left.
-    PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), requeue_some.app);
+    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.place = 64 FOR UPDATE;
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,

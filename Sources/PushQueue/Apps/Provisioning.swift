@@ -30,12 +30,6 @@ package struct Provisioning: Sendable {
         """
     )
 
-    /// Processes of an application start, and provision, at the same time. The lock ends with the transaction.
-    private static let lock = Statement(
-        "provisioning_lock",
-        "SELECT pg_advisory_xact_lock(hashtextextended('carillon.provision ' || $1, 0))"
-    )
-
     private let app: String
     private let text: CredentialText
     private let environment: AppSettings.Environment
@@ -62,14 +56,21 @@ package struct Provisioning: Sendable {
         }
         return try await settings {
             if try await isPresent(on: connection) { return .nothing }
-            return try await connection.transaction {
-                try await connection.execute(Self.lock, Parameters(app))
-                if try await isPresent(on: connection) { return .nothing }
-                guard let present = try await AppStore(connection).locked(app) else {
-                    return try await add(facts, on: connection)
-                }
-                return try await change(present, facts, on: connection)
+            do {
+                return try await apply(facts, on: connection)
+            } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
+                // Processes of an application start, and provision, at the same time: another one has just added the app.
+                return try await apply(facts, on: connection)
             }
+        }
+    }
+
+    private func apply(_ facts: Credential.Facts, on connection: PostgresConnection) async throws -> Change {
+        try await connection.transaction {
+            guard let present = try await AppStore(connection).locked(app) else {
+                return try await add(facts, on: connection)
+            }
+            return try await change(present, facts, on: connection)
         }
     }
 

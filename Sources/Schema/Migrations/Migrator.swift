@@ -4,8 +4,13 @@ package import CarillonPostgres
 ///
 /// Each migration is one transaction under one lock, and reads again what is to be done: programs that start at the same
 /// time share the work, and one that is killed leaves whole versions. The lock ends with the transaction, so poolers do no
-/// harm.
+/// harm. Before the first migration there is nothing to lock: of two programs, PostgreSQL then lets one create the schema.
 package struct Migrator: Sendable {
+    /// Another program created the schema at the same time.
+    private struct Overtaken: Error {
+        let error: SchemaError
+    }
+
     private let connection: PostgresConnection
     private let routines: Routines
 
@@ -15,13 +20,20 @@ package struct Migrator: Sendable {
         self.routines = routines
     }
 
-    /// How often a view that is being read is tried.
+    /// How often a view that is being read, or a schema that another program creates, is tried.
     private static let attempts = 50
 
-    private static let lock = Statement(
-        "migrate_lock",
-        "SELECT FROM (SELECT pg_advisory_xact_lock(hashtextextended('carillon.migrate', 0))) held"
+    /// A role without the right reads what is to be done, and is refused when it does it.
+    private static let table = Statement(
+        "migrate_table",
+        """
+        SELECT t.id IS NOT NULL AS is_there, coalesce(pg_catalog.has_table_privilege(t.id, 'UPDATE'), false) AS may_lock
+        FROM pg_catalog.to_regclass('carillon.schema_migrations') AS t(id)
+        """
     )
+
+    /// A mode that excludes itself, and that only a role with rights on the table can take. Advisory locks are open to all.
+    private static let lock = "LOCK TABLE carillon.schema_migrations IN SHARE UPDATE EXCLUSIVE MODE"
 
     private static let seal = Statement(
         "migrate_seal",
@@ -115,14 +127,23 @@ package struct Migrator: Sendable {
             while true {
                 do {
                     let changes = try await connection.transaction {
-                        _ = try await connection.query(Self.lock) { $0.count }
                         let catalog = SchemaCatalog(connection: connection, routines: routines)
-                        return try await step(try await catalog.state(), connection)
+                        let isNew = try await !lock()
+                        var state = try await catalog.state()
+                        if isNew, state.records != nil, try await lock() { state = try await catalog.state() }
+                        do {
+                            return try await step(state, connection)
+                        } catch let error as SchemaError where state.records == nil && error.isAlreadyThere {
+                            throw Overtaken(error: error)
+                        }
                     }
                     if changes.isEmpty { break }
                     done += changes.compactMap(\.migration)
                     changes.forEach(onEach)
                     refusals = 0
+                } catch let overtaken as Overtaken {
+                    refusals += 1
+                    if refusals == Self.attempts { throw overtaken.error }
                 } catch let busy as RoutineInstaller.BusyView {
                     refusals += 1
                     if refusals == Self.attempts { throw busy.error }
@@ -134,6 +155,15 @@ package struct Migrator: Sendable {
             throw SchemaError(error)
         }
         return done
+    }
+
+    /// Whether there was something to lock.
+    private func lock() async throws -> Bool {
+        let (isThere, mayLock) = try await connection.query(Self.table) {
+            (try $0.bool(0, "is_there"), try $0.bool(0, "may_lock"))
+        }
+        if mayLock { try await connection.script(Self.lock) }
+        return isThere
     }
 
     private static func run(

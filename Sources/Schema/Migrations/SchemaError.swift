@@ -129,6 +129,12 @@ extension SchemaError {
         return Self(.failed, "\(what) failed and was rolled back: \(error.message)\(advice)", underlying: error)
     }
 
+    /// Whether PostgreSQL refused to create what another session has just created.
+    var isAlreadyThere: Bool {
+        // unique_violation, of a catalog, duplicate_schema and duplicate_table
+        ["23505", "42P06", "42P07"].contains((underlying as? PostgresError)?.sqlState)
+    }
+
     package init(_ error: any Error) {
         switch error {
         case let error as SchemaError: self = error

@@ -22,7 +22,7 @@ package struct SchemaLoss: Sendable {
     /// Tables without data of users.
     private static let own: Set<String> = [
         "carillon.schema_migrations", "carillon.schema_routines", "carillon.recorded_rights", "carillon.installation",
-        "carillon.fleet_tasks", "carillon.reap_lock",
+        "carillon.fleet_tasks", "carillon.reap_lock", "carillon.app_locks",
     ]
 
     package static func of(

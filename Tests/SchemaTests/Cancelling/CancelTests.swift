@@ -145,7 +145,7 @@ import Testing
                     "carillon.cancel_messages(ARRAY(SELECT generate_series(1000, 3999))::bigint[])"
                 )
                 let locks = try await other.value(
-                    "SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid()"
+                    "SELECT count(*) FROM pg_locks l WHERE l.locktype <> 'relation' AND l.pid = pg_backend_pid()"
                 )
                 try await other.run("COMMIT")
                 return (jobs, locks)
@@ -155,8 +155,8 @@ import Testing
                     try await loop.eventually("the second call waits") {
                         try await watcher.value(
                             """
-                            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                            WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                            SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
+                                AND a.wait_event_type = 'Lock' AND a.query LIKE '%cancel_messages%'
                             """
                         ) != "0"
                     }

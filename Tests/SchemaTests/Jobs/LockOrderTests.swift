@@ -80,7 +80,7 @@ import Testing
         "SELECT carillon.cancel_messages(ARRAY(SELECT u.message_id FROM \(origins) u))"
     }
 
-    /// Long lists have locks of another kind.
+    /// A long list locks all messages of the app.
     private static let scatter = """
         INSERT INTO carillon.messages (id, app_id, tokens, payload)
         SELECT i, 1, '{aa}', '{}' FROM generate_series(100000, 101099) i ON CONFLICT DO NOTHING

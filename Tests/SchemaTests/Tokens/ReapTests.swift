@@ -48,17 +48,6 @@ import Testing
         }
     }
 
-    /// Every login may take advisory locks, and hold them for ever. What is left of them is in docs/isolation.md.
-    @Test func `no lock that every login may take stands before a provider token or a feedback pass`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let users = """
-                SELECT string_agg(p.proname, ' ' ORDER BY p.proname) FROM pg_proc p
-                WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosrc ~ 'advisory_(xact_)?lock'
-                """
-            #expect(try await database.value(users) == "hold_off_cancels lock_for_cancel requeue_some")
-        }
-    }
-
     @Test func `a batch says when another pass is running`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
