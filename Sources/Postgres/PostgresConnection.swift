@@ -121,7 +121,9 @@ package actor PostgresConnection {
     /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` if it throws. No other task may use the connection during the
     /// transaction, because its statements would become part of it.
     package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
-        try await script("BEGIN")
+        // Scripts in it, too, need the settings.
+        let openings = isPooled && !settings.isEmpty ? settings.openings : []
+        try await script((["BEGIN"] + openings).joined(separator: "; "))
         do {
             let value = try await body()
             let end = try await ask(.script, .script("COMMIT"))

@@ -5,13 +5,17 @@
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
+    /// What names without a schema mean, whatever the role, the database or earlier users of a pooled session have set: nobody else
+    /// may create objects in the first two schemas. Without its name in the list, the temporary schema would be searched first.
+    package static let safePath: SessionSettings = ["search_path": "pg_catalog, carillon, pg_temp"]
+
     /// Overrides the settings of the role and the database, whose time-outs could end a command half-way.
-    package static let unhurried: SessionSettings = [
+    package static let unhurried = Self.safePath.with([
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
         // JIT compilation would cost more than the statements themselves.
         "jit": "off",
-    ]
+    ])
 
     package init(dictionaryLiteral elements: (String, String)...) { pairs = elements }
 
@@ -48,11 +52,12 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     /// A statement that returns the server's process ID and, if it is the process connected to ($1), sets the settings for the
     /// session.
     static func greeting(_ settings: SessionSettings) -> String {
-        (["SELECT pg_backend_pid()"] + settings.calls(isLocal: "pg_backend_pid() <> $1")).joined(separator: ", ")
+        let isPooled = "pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.<>) $1"
+        return (["SELECT pg_catalog.pg_backend_pid()"] + settings.calls(isLocal: isPooled)).joined(separator: ", ")
     }
 
     private func calls(isLocal: String) -> [String] {
-        pairs.map { "set_config(\(Self.quoted($0.name)), \(Self.quoted($0.value)), \(isLocal))" }
+        pairs.map { "pg_catalog.set_config(\(Self.quoted($0.name)), \(Self.quoted($0.value)), \(isLocal))" }
     }
 
     private static func quoted(_ text: String) -> String {

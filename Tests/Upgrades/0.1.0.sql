@@ -3137,7 +3137,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    today CONSTANT timestamptz :=
+    today CONSTANT pg_catalog.timestamptz :=
         pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
 BEGIN
     INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
@@ -5764,6 +5764,17 @@ BEGIN
 END
 $$;
 
+-- keep_feedback() is for the lists of the legacy feedback service.
+CREATE OR REPLACE FUNCTION carillon.keep_feedback(apps integer[], tokens text[], milliseconds bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.use_session_path();
+    INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
+    SELECT a.id, r.token, pg_catalog.to_timestamp(pg_catalog.float8(r.milliseconds) / float '1000'), 'binary'
+    FROM unnest(tokens, milliseconds) AS r(token, milliseconds) CROSS JOIN pg_catalog.unnest(apps) AS a(id);
+END
+$$;
+
 -- reapable() changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
@@ -5869,8 +5880,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM pg_prepared_statements p
 $$;
 
--- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
--- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
+-- Deferred triggers and cursors WITH HOLD run at commit; settings, prepared statements and temporary objects, such as a domain with
+-- the name of a built-in type, affect later statements; and a member of carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs into the definition of its function', session_state.path || (
@@ -5879,6 +5890,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
         ('changed prepared statements of the session', carillon.prepared_statements()::text),
+        ('left objects in pg_temp: it must drop what it creates there', (
+            SELECT md5(string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid)) FROM pg_depend d
+            WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = pg_my_temp_schema())),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
             WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
@@ -8465,6 +8479,7 @@ COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedba
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
+COMMENT ON FUNCTION carillon.keep_feedback IS 'Internal: records device tokens of a legacy feedback list for each of the apps.';
 COMMENT ON FUNCTION carillon.reapable IS
     'Internal: returns what a feedback pass would delete now, table by table; fault says why that cannot be determined.';
 COMMENT ON FUNCTION carillon.owner_search_path IS
@@ -8844,7 +8859,7 @@ BEGIN
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
-                reap_tokens reap_tables catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
+                reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -8982,7 +8997,7 @@ UPDATE carillon.schema_routines SET checksum = 'af6dcdfe702a49a7ea974b36b11141ea
 UPDATE carillon.schema_routines SET checksum = '8daaa6a5e26e490bc800ef53f36fc525e772948981ed3261c90a16335e9c111a' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '7add92e42b0cf78d7d1704f1b56eda86a68b770bea061deae5fd91f981bd1838' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = '24b44256e48bf8e74a7eca4e0bf8c825a14ff6957a6f9a3f95cefdb18d39c307' WHERE file = 'functions/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e0984d02d5190a9d1f3df290ecec1da3476b1b53944adf9593157e09e18341ad' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '9d6d7b891f64c2e4c59ec28f2a80f056b2800f9c07850da50a32b021547f6ee6' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c4202df3877819c6f59a565bb7967318c41afaf34392add4a537820f0f622938' WHERE file = 'functions/find_cancelled.sql';
@@ -9000,8 +9015,8 @@ UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5
 UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = '85a4bfc9c6a5a6c959c73ac632177e53709b203f7c5095c7d292122bc53c16c6' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5871f472ad8ef89b07d941eeeb0a3f77f' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'e074c699a738876c47363ac851eeff17058cd1f2801b026a5629d3d4630a769c' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = 'a80447557b129b4d4a71e4a2153345d2232f4dc499dd77a43aec2e9498be5bae' WHERE file = 'functions/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'ec545a613d24ae4cc92a2fa3eb607e3cdf032313da0eb842cb91fa7494073c27' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '886be91323bb7172ae2ef7d1c8c861c2657fb199e0a04b3d8d512e52abe23a3f' WHERE file = 'functions/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
@@ -9020,7 +9035,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'af83ef9b8e84faa444bc31ea42565c9128c56d5f2fdd2cdcc86c6845e69b4dae' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '3a2608703ab2eef45fe1999b28f12c3f610ffe6e03cb08a0f5cfc38b8261e564' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'ebae4382f46a1d2878f6a7f56341684e984bc762c25cf6f9ff6f91cdab50ec14' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = '3b816fb13d8057f0d3c2c7ea962e20b35b09f5f4066410b2a62431de097aba2e' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

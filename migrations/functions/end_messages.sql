@@ -72,7 +72,7 @@ COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have
 CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    today CONSTANT timestamptz :=
+    today CONSTANT pg_catalog.timestamptz :=
         pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
 BEGIN
     INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,

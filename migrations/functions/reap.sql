@@ -268,6 +268,18 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 
+-- keep_feedback() is for the lists of the legacy feedback service.
+CREATE OR REPLACE FUNCTION carillon.keep_feedback(apps integer[], tokens text[], milliseconds bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.use_session_path();
+    INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
+    SELECT a.id, r.token, pg_catalog.to_timestamp(pg_catalog.float8(r.milliseconds) / float '1000'), 'binary'
+    FROM unnest(tokens, milliseconds) AS r(token, milliseconds) CROSS JOIN pg_catalog.unnest(apps) AS a(id);
+END
+$$;
+COMMENT ON FUNCTION carillon.keep_feedback IS 'Internal: records device tokens of a legacy feedback list for each of the apps.';
+
 -- reapable() changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)

@@ -70,8 +70,9 @@ $$;
 COMMENT ON FUNCTION carillon.prepared_statements IS
     'Internal: returns the prepared statements of this session, with the text that prepares them again.';
 
--- Deferred triggers and cursors WITH HOLD run at commit, settings and prepared statements affect later statements, and a member of
--- carillon_reaper could change as_reaper(). If track_counts is off, any deferrable trigger may be pending.
+-- Deferred triggers and cursors WITH HOLD run at commit; settings, prepared statements and temporary objects, such as a domain with
+-- the name of a built-in type, affect later statements; and a member of carillon_reaper could change as_reaper(). If track_counts
+-- is off, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs into the definition of its function', session_state.path || (
@@ -80,6 +81,9 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
         ('changed prepared statements of the session', carillon.prepared_statements()::text),
+        ('left objects in pg_temp: it must drop what it creates there', (
+            SELECT md5(string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid)) FROM pg_depend d
+            WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = pg_my_temp_schema())),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
             WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),

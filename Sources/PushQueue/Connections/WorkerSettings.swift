@@ -3,11 +3,11 @@ package import CarillonPostgres
 /// The settings of a worker's connections, whatever their role or database has set.
 package enum WorkerSettings {
     /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
-    private static let common: SessionSettings = [
+    private static let common = SessionSettings.safePath.with([
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
         "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
         "transaction_timeout": "0", "idle_session_timeout": "0",
-    ]
+    ])
 
     /// For the shared connection: a statement that waits for a lock holds up all behind it, so it soon fails and is tried again
     /// on the detour.

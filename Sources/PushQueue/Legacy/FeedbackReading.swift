@@ -10,14 +10,7 @@ struct FeedbackReading: Sendable {
     /// Entries that are in the table.
     private(set) var kept = 0
 
-    private static let keep = Statement(
-        "keep_feedback",
-        """
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
-        SELECT a.id, r.token, to_timestamp(r.milliseconds / 1000.0), 'binary'
-        FROM unnest($2::text[], $3::bigint[]) AS r(token, milliseconds), unnest($1::integer[]) AS a(id)
-        """
-    )
+    private static let keep = Statement("keep_feedback", "SELECT carillon.keep_feedback($1, $2, $3)")
 
     init(of origin: FeedbackOrigin, _ list: FeedbackList) {
         self.origin = origin

@@ -49,14 +49,16 @@ import Testing
         """,
         "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",
         "SELECT carillon.split(1, 1::smallint, 120, 1)", "SELECT carillon.discard_unreadable(1, 1::smallint, 121)",
+        "SELECT carillon.keep_feedback('{1}', '{aa}', '{0}')",
         "SELECT carillon.fail_jobs(1, ARRAY[\(job(130, "{aa,AA}")), \(job(131, "{bb}", origin: 192))], 'Poison')",
     ]
 
-    private func work(in database: TestDatabase) async throws {
+    /// - Parameter preparing: what else has happened in the session.
+    private func work(in database: TestDatabase, preparing: String = "") async throws {
         // As in a worker's session: use_session_path() resets it to the setting of the database.
         try await database.session { worker in
             try await worker.run(Self.queue)
-            try await worker.run("SET ROLE carillon_worker")
+            try await worker.run("\(preparing); SET ROLE carillon_worker")
             for statement in Self.work { try await worker.run(statement) }
         }
     }
@@ -144,6 +146,38 @@ import Testing
         }
     }
 
+    /// Types and tables of these names would be found first in a session that does not name pg_temp in its search_path.
+    private static let residue = """
+        CREATE FUNCTION pg_temp.trip() RETURNS boolean LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_catalog.nextval('evil.stolen'); RETURN true; END $$;
+        DO $$
+        DECLARE
+            types CONSTANT text[] := ARRAY(SELECT p.typname FROM pg_type p
+                WHERE p.typnamespace = 'pg_catalog'::regnamespace AND p.typtype = 'b' AND p.typcategory <> 'A');
+            tables CONSTANT text[] := ARRAY(SELECT c.relname FROM pg_class c
+                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind = 'r');
+            t text;
+        BEGIN
+            FOREACH t IN ARRAY types LOOP
+                EXECUTE pg_catalog.format('CREATE DOMAIN pg_temp.%I AS pg_catalog.%1$I CHECK (pg_temp.trip())', t);
+            END LOOP;
+            FOREACH t IN ARRAY tables LOOP
+                EXECUTE pg_catalog.format('CREATE TABLE pg_temp.%I (id pg_catalog.int4)', t);
+            END LOOP;
+        END $$;
+        SELECT pg_catalog.setval('evil.stolen', 1, false)
+        """
+
+    @Test func `no type or table that was left in the session is used in place of PostgreSQL's own or ours`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(Self.traps)
+            try await work(in: database, preparing: Self.residue)
+            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
+        }
+    }
+
     /// Names without a schema in what runs after use_session_path(): what follows the call, but for a handler that takes it back,
     /// and all of the functions that are called there and pin no search_path.
     private static let unqualified = #"""
@@ -159,25 +193,31 @@ import Testing
             JOIN pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = m.names[1]
                 AND coalesce(p.proconfig::text, '') !~ 'search_path='
         )
-        SELECT DISTINCT c.name, coalesce(m.names[1], m.names[2]) AS unqualified FROM code c
+        SELECT DISTINCT c.name, coalesce(m.names[1], m.names[2], m.names[3]) AS unqualified FROM code c
         CROSS JOIN LATERAL regexp_matches(regexp_replace(c.body, '--[^\n]*', '', 'g'),
-            '(?<![.\w])([a-z_]+)\s*\(|\m(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)\M(?!\s*[.(])', 'g') AS m(names)
+            '(?<![.\w])([a-z_]+)\s*\(|\m(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)\M(?!\s*[.(])'
+            || '|(?:::|\mCONSTANT )([a-z_0-9]+)\M(?!\.)', 'g') AS m(names)
         WHERE m.names[1] <> 'unnest' AND EXISTS (SELECT FROM pg_proc b WHERE b.proname = m.names[1])
             OR EXISTS (SELECT FROM pg_class r WHERE r.relname = m.names[2] AND r.relnamespace = 'carillon'::regnamespace)
+            -- The other types are words of the language.
+            OR m.names[3] NOT IN ('bigint', 'boolean', 'integer', 'interval', 'numeric', 'smallint')
         """#
 
-    @Test func `what runs after use_session_path names every function and relation with its schema`() async throws {
+    @Test func `what runs after use_session_path names every function, relation and type with its schema`() async throws
+    {
         try await TestDatabase.with(.schema) { database in
             #expect(try await database.rows(Self.unqualified) == [])
             try await database.run(
                 """
                 CREATE FUNCTION carillon.wrong() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS
                 $$ BEGIN PERFORM now(); PERFORM carillon.use_session_path(); PERFORM carillon.part(lower('x')) FROM apps; END $$;
-                CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1) $$
+                CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1)::text $$
                 """
             )
             #expect(
-                try await database.rows(Self.unqualified).sorted() == ["(part,upper)", "(wrong,apps)", "(wrong,lower)"]
+                try await database.rows(Self.unqualified).sorted() == [
+                    "(part,text)", "(part,upper)", "(wrong,apps)", "(wrong,lower)",
+                ]
             )
         }
     }

@@ -272,6 +272,9 @@ import Testing
         ("EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'", "changed prepared statements"),
         ("EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'; RAISE EXCEPTION 'no'", "no"),
         ("EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'; PERFORM 1 / 0", "division by zero"),
+        ("CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (evil.steal() = 1)", "left objects in pg_temp"),
+        ("CREATE TABLE pg_temp.feedback (id int)", "left objects in pg_temp"),
+        ("CREATE FUNCTION pg_temp.now() RETURNS int LANGUAGE sql AS 'SELECT evil.steal()'", "left objects in pg_temp"),
         ("EXECUTE 'DROP OWNED BY carillon_reaper'", "changed the role carillon_reaper"),
         ("INSERT INTO evil.later VALUES (1)", "must not be DEFERRABLE"),
         (
@@ -348,6 +351,7 @@ import Testing
         "EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'",
         "EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'; RAISE EXCEPTION 'no'",
         "EXECUTE 'DROP OWNED BY carillon_reaper'", "INSERT INTO evil.later VALUES (1)",
+        "CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (evil.steal() = 1)",
     ])
     func `a policy of a counted table cannot leave code that runs with the rights of the worker`(_ attempt: String)
         async throws

@@ -27,11 +27,13 @@ extension Command {
 }
 
 private struct Feedback: Sendable {
+    let invocation: Invocation
     let console: Console
     let settings: Settings
     private let lists: FeedbackListReader
 
     init(_ invocation: Invocation) throws(UsageError) {
+        self.invocation = invocation
         console = invocation.console
         settings = invocation.settings
         lists = FeedbackListReader(log: console.log, database: settings.database)
@@ -53,21 +55,19 @@ private struct Feedback: Sendable {
         if settings.isOn(.once) {
             let began = MonotonicInstant.now
             let reports = try await lists.read(of: settings.text(.app), on: connection, loop)
-            let tally = try await pass(of: settings.text(.app), connection, loop)
+            let tally = try await pass(of: settings.text(.app), loop)
             return show(tally, unread: reports.compactMap(\.failure), in: .now - began)
         }
         try await keepOn(connection, loop)
         return .done
     }
 
-    /// Runs one pass; throws when interrupted.
-    private func pass(
-        of app: String?,
-        _ connection: PostgresConnection,
-        _ loop: EventLoop
-    ) async throws -> FeedbackTally {
+    /// Runs one pass; throws when interrupted. It has a connection of its own, because triggers of others' tables run there.
+    private func pass(of app: String?, _ loop: EventLoop) async throws -> FeedbackTally {
         var pass = FeedbackPass(of: app)
-        try await pass.run(on: connection, loop, whileTrue: { !Task.isCancelled })
+        try await DatabaseScope.with(invocation, on: loop) { connection in
+            try await pass.run(on: connection, loop, whileTrue: { !Task.isCancelled })
+        }
         try Task.checkCancellation()
         return pass.tally
     }
@@ -80,7 +80,7 @@ private struct Feedback: Sendable {
                 try await PlaceCheck.run(on: connection)
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
-                let tally = try await pass(of: nil, connection, loop)
+                let tally = try await pass(of: nil, loop)
                 for event in WorkerEvent.feedbackPass(tally, in: .now - began) { console.log.write(event) }
             }
             do {

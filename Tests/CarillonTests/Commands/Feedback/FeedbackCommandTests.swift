@@ -142,6 +142,40 @@ import Testing
             }
         }
     }
+
+    /// What a trigger leaves in its session, nobody else finds there.
+    @Test func `each pass has a session of its own, which ends with it`() async throws {
+        try await Self.with { connection, _, url in
+            try await connection.script(
+                """
+                CREATE TABLE passes (process int);
+                GRANT INSERT ON passes TO carillon_reaper;
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN INSERT INTO passes VALUES (pg_backend_pid()); RETURN OLD; END $$;
+                CREATE TRIGGER note BEFORE DELETE ON devices FOR EACH ROW EXECUTE FUNCTION note()
+                """
+            )
+            try await TemporaryFolder.with { folder in
+                let program = try BackgroundProgram(
+                    ["feedback", "--feedback-interval", "200ms"],
+                    environment: ["DATABASE_URL": url],
+                    in: folder
+                )
+                try await TestLoop.shared.eventually("the session that deleted is over, and the program goes on") {
+                    try await connection.query(
+                        Statement(
+                            "ended",
+                            """
+                            SELECT EXISTS (SELECT FROM passes) AND NOT EXISTS (
+                                SELECT FROM pg_stat_activity a JOIN passes p ON p.process = a.pid)
+                            """
+                        )
+                    ) { try $0.bool(0, 0) }
+                }
+                _ = try await program.end(by: SIGTERM, on: TestLoop.shared)
+            }
+        }
+    }
 }
 
 extension PostgresConnection {
