@@ -1,3 +1,4 @@
+DROP VIEW carillon.credential_input;
 DROP TABLE carillon.api_tokens, carillon.app_roles, carillon.unknown_channels, carillon.channels, carillon.holds, carillon.apps,
     carillon.certificates;
 DROP TYPE carillon.refusal;

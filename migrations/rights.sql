@@ -47,6 +47,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, c
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, UPDATE ON carillon.reap_lock TO carillon_worker;
+GRANT INSERT ON carillon.provider_token_input TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
 TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
@@ -86,7 +87,8 @@ BEGIN
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token set_badge token invalid_token token_kinds check_kind usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker', 'missing_rights guarded_tables place_fault'),
+            ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
+                'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
                 queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -97,7 +99,7 @@ BEGIN
             ('carillon_worker', '
                 app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor
                 queue_depth depth_is scheduled_depth
-                take_rate_turn provider_token open_breakers most_are_bad order_updates withdraw rules_of
+                take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal

@@ -21,6 +21,12 @@ package struct CopyRows: Sendable {
         data.append(bigEndian: value)
     }
 
+    package mutating func append(_ value: Int64?) {
+        guard let value else { return appendNull() }
+        data.append(bigEndian: Int32(8))
+        data.append(bigEndian: value)
+    }
+
     /// Microseconds since 1970.
     package mutating func append(timestamp microseconds: Int64?) {
         guard let microseconds else { return appendNull() }
@@ -34,6 +40,8 @@ package struct CopyRows: Sendable {
         data.append(bigEndian: Int32(bytes.count))
         data.append(contentsOf: bytes)
     }
+
+    package mutating func append(_ text: String?) { append(text: text.map { Array($0.utf8)[...] }) }
 
     private mutating func appendNull() { data.append(bigEndian: Int32(-1)) }
 

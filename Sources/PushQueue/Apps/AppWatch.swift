@@ -128,8 +128,17 @@ final class AppWatch {
             guard context.event({ $0.schedule.refusals.mayTry(.token, at: .now) }) else {
                 throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
             }
-            let parameters = CredentialStatements.parameters(row.certificate, row.since, refusing: refused, minted)
+            let parameters = CredentialStatements.parameters(row.certificate, row.since, refusing: refused)
             do throws(PostgresError) {
+                if let minted {
+                    try await CredentialStatements.keep(
+                        minted,
+                        of: row.certificate,
+                        row.since,
+                        refusing: refused,
+                        on: connection
+                    )
+                }
                 let (token, now) = try await database.ask(connection, CredentialStatements.providerToken, parameters) {
                     try CredentialStatements.token($0)
                 }

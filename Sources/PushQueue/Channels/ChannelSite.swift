@@ -75,7 +75,16 @@ private struct FleetProviderToken: Sendable {
         { key, refused in
             var minted: ProviderToken?
             for _ in 0..<3 {
-                let parameters = CredentialStatements.parameters(certificate, since, refusing: refused, minted)
+                if let minted {
+                    try await CredentialStatements.keep(
+                        minted,
+                        of: certificate,
+                        since,
+                        refusing: refused,
+                        on: connection
+                    )
+                }
+                let parameters = CredentialStatements.parameters(certificate, since, refusing: refused)
                 let (token, now) = try await connection.query(CredentialStatements.providerToken, parameters) {
                     try CredentialStatements.token($0)
                 }

@@ -4,23 +4,43 @@ import CarillonSchema
 
 /// The statements about credentials and provider tokens. Each is a transaction of its own.
 enum CredentialStatements {
-    /// No token: the caller mints one with the time in the answer, and passes it in the next call.
+    /// No token: the caller mints one with the time in the answer, keeps it, and asks again.
     static let providerToken = Statement(
         "provider_token",
-        "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
+        "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3) AS t"
     )
 
     /// - Parameters:
     ///   - since: When the credential was written.
     ///   - refused: A token that the gateway has refused.
-    ///   - minted: A token that was minted in answer to the previous call.
     static func parameters(
         _ certificate: Int32,
         _ since: Int64,
-        refusing refused: ProviderToken?,
-        _ minted: ProviderToken?
+        refusing refused: ProviderToken?
     ) -> Parameters {
-        Parameters(certificate, Timestamp(since), refused?.jwt, minted?.jwt, minted?.issuedAt)
+        Parameters(certificate, Timestamp(since), refused?.issuedAt)
+    }
+
+    /// Keeps a minted token for all workers, unless another one was faster. The server may log what a statement says, but never
+    /// what `COPY` copies.
+    static func keep(
+        _ minted: ProviderToken,
+        of certificate: Int32,
+        _ since: Int64,
+        refusing refused: ProviderToken?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        var row = CopyRows()
+        row.begin(columns: 5)
+        row.append(certificate)
+        row.append(timestamp: since)
+        row.append(refused?.issuedAt)
+        row.append(minted.jwt)
+        row.append(minted.issuedAt)
+        try await connection.copy(
+            "COPY carillon.provider_token_input (certificate_id, since, refused_at, jwt, issued_at) FROM STDIN (FORMAT binary)",
+            row
+        )
     }
 
     /// The token in the answer of `providerToken`, if there is one, and the time there.

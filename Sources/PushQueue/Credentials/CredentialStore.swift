@@ -11,15 +11,10 @@ package struct CredentialStore: Sendable {
 
     // MARK: Storing
 
-    private static let save = Statement(
-        "credential_save",
+    /// The server may log what a statement says, but never what `COPY` copies.
+    private static let save = """
+        COPY carillon.credential_input (name, certificate, private_key, passphrase, key_id, team_id) FROM STDIN (FORMAT binary)
         """
-        INSERT INTO carillon.certificates (name, certificate, private_key, passphrase, key_id, team_id)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (name) DO UPDATE SET certificate = excluded.certificate, private_key = excluded.private_key,
-            passphrase = excluded.passphrase, key_id = excluded.key_id, team_id = excluded.team_id
-        """
-    )
 
     /// Expiry is judged by the database's clock.
     private static let expiry = Statement(
@@ -42,15 +37,12 @@ package struct CredentialStore: Sendable {
     /// The statements of `save`, in a transaction of the caller.
     func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
         try await refuseExpired(facts, "import a newer one")
-        let parameters = Parameters(
-            name,
-            text.certificate,
-            text.privateKey,
-            text.passphrase,
-            text.keyID,
-            text.teamID
-        )
-        try await connection.execute(Self.save, parameters)
+        var row = CopyRows()
+        row.begin(columns: 6)
+        for part in [name, text.certificate, text.privateKey, text.passphrase, text.keyID, text.teamID] {
+            row.append(part)
+        }
+        try await connection.copy(Self.save, row)
         try await record(facts, of: name)
     }
 

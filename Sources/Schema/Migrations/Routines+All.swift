@@ -13,6 +13,7 @@ extension Routines {
             File("functions/cancel.sql", Files.cancel_sql),
             File("functions/channels.sql", Files.channels_sql),
             File("functions/check_arguments.sql", Files.check_arguments_sql),
+            File("functions/credential_input.sql", Files.credential_input_sql),
             File("functions/dashboard.sql", Files.dashboard_sql),
             File("functions/dedupe.sql", Files.dedupe_sql),
             File("functions/draft.sql", Files.draft_sql),

@@ -18,7 +18,8 @@ import Testing
         ]),
         "carillon_worker": Self.rights(
             "insert",
-            on: Self.queue + " results failures failed_messages feedback breakers rates unknown_outcomes"
+            on: Self.queue
+                + " results failures failed_messages feedback breakers rates unknown_outcomes provider_token_input"
         )
         .union(Self.rights("update", on: Self.queue + " feedback breakers rates reap_lock")).union(
             Self.rights("delete", on: Self.queue + " tokens")

@@ -42,7 +42,7 @@ import Testing
     private static let secrets = [
         "TABLE carillon.certificates", "SELECT private_key FROM carillon.certificates",
         "SELECT passphrase FROM carillon.certificates", "SELECT certificate FROM carillon.certificates",
-        "TABLE carillon.provider_tokens", "SELECT carillon.provider_token(1, now(), NULL, NULL, NULL)",
+        "TABLE carillon.provider_tokens", "SELECT carillon.provider_token(1, now(), NULL)",
     ]
 
     private static let settings = [
@@ -158,8 +158,8 @@ import Testing
                 "INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) VALUES (now(), 1, 1, 1)",
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', now())",
                 "INSERT INTO carillon.provider_tokens VALUES (1, 'jwt', now())",
-                "SELECT carillon.provider_token(1, c.updated_at, NULL, 'jwt', extract(epoch FROM now())::bigint) "
-                    + "FROM carillon.certificates c",
+                "INSERT INTO carillon.provider_token_input (certificate_id, jwt) VALUES (1, 'jwt')",
+                "SELECT carillon.provider_token(1, c.updated_at, NULL) FROM carillon.certificates c",
                 "UPDATE carillon.fleet_tasks SET next_run = now()",
                 "INSERT INTO carillon.fleet_tasks (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
                 "SELECT carillon.reap_batch()", "SELECT carillon.reapable()", "SELECT carillon.open_breakers('{1}')",

@@ -1,0 +1,125 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import CarillonTLS
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// What PostgreSQL's log holds when it logs every statement with its parameters, as many installations set it.
+@Suite struct ServerLogTests {
+    private static let logsAll = """
+        DO $$ BEGIN
+            EXECUTE format('ALTER DATABASE %I SET log_statement = ''all''', current_database());
+            EXECUTE format('ALTER DATABASE %I SET log_min_duration_statement = 0', current_database());
+            EXECUTE format('ALTER DATABASE %I SET log_parameter_max_length = -1', current_database());
+            EXECUTE format('ALTER DATABASE %I SET log_parameter_max_length_on_error = -1', current_database());
+            EXECUTE format('ALTER DATABASE %I SET log_error_verbosity = ''verbose''', current_database());
+        END $$
+        """
+    private static let (keyID, teamID) = ("ABC123DEFG", "DEF123GHIJ")
+
+    /// A line of the contents of a PEM that differs from key to key.
+    private static func middle(_ pem: String) throws -> String {
+        String(try #require(pem.split(separator: "\n").dropFirst(2).first))
+    }
+
+    private static func log() async throws -> String {
+        try TemporaryFolder.text(of: try await TestCluster.shared.folder + "/server.log")
+    }
+
+    @Test func `no key, certificate, passphrase, provider token or password is in the log of the server, or in ours`()
+        async throws
+    {
+        let key = try SigningKey.generate()
+        let (passphrase, password) = ("canary-passphrase-4711", "canary-password-4711")
+        try await Shop.with({
+            $0.providerKeys = [try ProviderKey(pem: key.pem, keyID: Self.keyID, teamID: Self.teamID)]
+        }) { shop in
+            try await shop.database.run(Self.logsAll)
+            var said = ""
+            func run(_ words: String...) async throws {
+                let run = try await shop.run(words)
+                #expect(run.status == 0, "\(words): \(run.errors)")
+                said += run.output + run.errors
+            }
+            // Each command that writes a credential, twice: it is inserted, and replaced.
+            let p8 = try shop.folder.write("AuthKey.p8", key.pem)
+            let pem = try PyapnsClient.certificate("com.example.news")
+            for _ in 0..<2 {
+                try await run(
+                    "credential",
+                    "import",
+                    "key",
+                    "--file",
+                    p8,
+                    "--key-id",
+                    Self.keyID,
+                    "--team-id",
+                    Self.teamID,
+                    "--yes"
+                )
+                try await run(
+                    "credential",
+                    "import",
+                    "pem",
+                    "--file",
+                    try shop.folder.write("news.pem", pem),
+                    "--yes"
+                )
+            }
+            try await run("credential", "check", "key")
+            try await run("app", "set", "shop", "--credential", "key")
+            // A passphrase is stored with the key that it opens; one that is too long is refused.
+            try await shop.database.session { session in
+                let store = CredentialStore(session.connection)
+                let text = CredentialText(
+                    certificate: pem,
+                    privateKey: nil,
+                    passphrase: passphrase
+                )
+                try await store.save(text, as: "secret")
+                let long = CredentialText(
+                    certificate: pem,
+                    passphrase: passphrase + String(repeating: "x", count: 5000)
+                )
+                let error = await #expect(throws: SettingsError.self) { try await store.save(long, as: "secret") }
+                #expect(error?.message == "A passphrase may have 4,096 bytes at most.")
+            }
+            // A worker mints a provider token, and sends with it.
+            let worker = try shop.start("worker", "--log-level", "debug")
+            try await TestLoop.with { loop in
+                try await shop.enqueue(3)
+                try await loop.eventually("the pushes are sent") { await shop.gateway.deliveries().count == 3 }
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+            said += worker.said
+            let other = try PyapnsClient.certificate("com.example.other")
+            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, _ in
+                #expect(await client.call("provision", "other", other, "sandbox").isNothing)
+                said += program.said
+            }
+            let file = try shop.folder.write("password", password)
+            try await DashboardClient.with(shop.database.url, in: shop.folder, ["--password-file", file]) {
+                dashboard,
+                _ in
+                _ = await dashboard.post("/login", "password=\(password)")
+                _ = await dashboard.get("/")
+            }
+            let tokens = Set(await shop.gateway.deliveries().compactMap(\.authorization)).compactMap {
+                $0.split(separator: " ").last.map(String.init)
+            }
+            #expect(tokens.count == 1)
+            let secrets = try [key.pem, pem, other].map(Self.middle) + tokens + [passphrase, password]
+            let log = try await Self.log()
+            #expect(log.contains("com.example.news"), "the server logs nothing, so this proves nothing")
+            for secret in secrets {
+                #expect(!log.contains(secret), "PostgreSQL's log says \(secret)")
+                #expect(!said.contains(secret), "our log says \(secret)")
+            }
+        }
+    }
+}

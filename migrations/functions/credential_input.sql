@@ -1,0 +1,57 @@
+-- Writes what is secret. PostgreSQL may log the text and the parameters of every statement, for every user, but never the data of
+-- COPY. So programs write credentials and provider tokens with COPY, in its binary format: of the other formats, an error shows the
+-- line. What they copy goes into a view, whose trigger writes the table.
+
+-- In an error, PostgreSQL would show the row.
+CREATE OR REPLACE FUNCTION carillon.credential_written() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    violated text;
+BEGIN
+    INSERT INTO carillon.certificates (name, certificate, private_key, passphrase, key_id, team_id)
+    VALUES (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    ON CONFLICT (name) DO UPDATE SET certificate = excluded.certificate, private_key = excluded.private_key,
+        passphrase = excluded.passphrase, key_id = excluded.key_id, team_id = excluded.team_id;
+    RETURN NEW;
+EXCEPTION
+    WHEN integrity_constraint_violation THEN
+        GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
+        RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, CONSTRAINT = violated;
+END
+$$;
+COMMENT ON FUNCTION carillon.credential_written IS 'Internal: writes a row of credential_input into certificates.';
+
+CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
+EXECUTE FUNCTION carillon.credential_written();
+
+-- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
+-- lock, and could keep the fleet from minting. Behind a pooler, COPY has no time-out of the worker.
+CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    clock_error CONSTANT integer := 60;  -- seconds
+    known carillon.provider_tokens;
+BEGIN
+    PERFORM FROM carillon.certificates c WHERE c.id = NEW.certificate_id AND c.updated_at = NEW.since FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = NEW.certificate_id;
+    -- It may have taken too long to arrive.
+    IF carillon.seconds_to_renewal(known, NEW.refused_at) > 0
+        OR abs(extract(epoch FROM clock_timestamp()) - NEW.issued_at) > clock_error
+    THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
+    VALUES (NEW.certificate_id, NEW.jwt, to_timestamp(NEW.issued_at))
+    ON CONFLICT (certificate_id) DO UPDATE
+    SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION carillon.provider_token_minted IS
+    'Internal: writes a row of provider_token_input into provider_tokens, unless the token there is still in use.';
+
+CREATE OR REPLACE TRIGGER provider_token_minted INSTEAD OF INSERT ON carillon.provider_token_input FOR EACH ROW
+EXECUTE FUNCTION carillon.provider_token_minted();
