@@ -1,4 +1,4 @@
-package import CarillonIO
+import CarillonIO
 import CarillonText
 
 /// A session with PostgreSQL, shared by any number of tasks.
@@ -20,7 +20,7 @@ package actor PostgresConnection {
     private static let inputChunk = 65_536
     private var prepared = PreparedStatements()
     private let kind: ServerKind
-    private let settings: SessionSettings
+    let settings: SessionSettings
     /// Whether a pooler is in between. It may run each transaction in a different server process, so statements are unnamed and
     /// sent with their settings. Assumed until the first answer.
     package private(set) var isPooled = true
@@ -29,40 +29,21 @@ package actor PostgresConnection {
     package nonisolated let serverVersion: Int
     /// The server process, as in `pg_stat_activity`; meaningless behind a pooler.
     package nonisolated let backendProcessID: Int32
+    /// Where the server, or a pooler, is.
+    package nonisolated let place: ServerPlace
+    /// Grows whenever something comes from the server.
+    package private(set) var arrivals = 0
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Connects by libpq's rules: a URL, a list of keywords, or the empty string for the `PG*` variables. The time limit applies to
-    /// each host. Close the connection before stopping the loop.
-    package static func connect(
-        _ source: some ConnectionSource,
-        on loop: EventLoop,
-        application: String,
-        to kind: ServerKind = .any,
-        settings: SessionSettings = [:],
-        timeout: Duration = .seconds(10)
-    ) async throws(PostgresError) -> PostgresConnection {
-        let string = try ConnectionString(source.current())
-        let timeout = string.timeout ?? timeout
-        let connector = PostgresConnector(string, application: application, to: kind, timeout: timeout)
-        let connection = PostgresConnection(try await connector.connect(on: loop), kind, settings, on: loop)
-        try await connection.begin()
-        do throws(PostgresError) {
-            try await connection.greet(within: timeout)
-        } catch {
-            await connection.close()
-            throw error
-        }
-        return connection
-    }
-
-    private init(_ wire: LibpqSession, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
+    init(_ wire: LibpqSession, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
         self.loop = loop
         self.kind = kind
         self.settings = settings.known(to: wire.serverVersion)
         self.wire = wire
         serverVersion = wire.serverVersion
         backendProcessID = wire.backendProcessID
+        place = wire.place
     }
 
     /// Not isolated, because the loop may have ended already. No task is waiting for an answer, because it would hold a reference.
@@ -77,6 +58,9 @@ package actor PostgresConnection {
     }
 
     package var isClosed: Bool { wire == nil }
+
+    /// Whether statements wait for answers.
+    package var isWaiting: Bool { !pipeline.isEmpty }
 
     // MARK: Asking
 
@@ -105,44 +89,13 @@ package actor PostgresConnection {
         _ = try await ask(.script, .script(sql))
     }
 
-    /// Runs one `COPY … FROM STDIN` that reads the bytes, after all earlier statements and before any later one. Returns the number
-    /// of rows. An error in the bytes is reported once all of them have been sent.
-    @discardableResult
-    package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
-        try await ask(.script, .copy(sql, bytes)).affectedRows
-    }
-
-    /// The same for `COPY … FROM STDIN (FORMAT binary)`.
-    @discardableResult
-    package func copy(_ sql: String, _ rows: consuming CopyRows) async throws(PostgresError) -> Int {
-        try await self.copy(sql, rows.bytes())
-    }
-
-    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` if it throws. No other task may use the connection during the
-    /// transaction, because its statements would become part of it.
-    package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
-        // Scripts in it, too, need the settings.
-        let openings = isPooled && !settings.isEmpty ? settings.openings : []
-        try await script((["BEGIN"] + openings).joined(separator: "; "))
-        do {
-            let value = try await body()
-            let end = try await ask(.script, .script("COMMIT"))
-            // PostgreSQL answers this way if a statement failed and its error was ignored.
-            if end.commandTag == "ROLLBACK" {
-                throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")
-            }
-            return value
-        } catch {
-            // After a failed COMMIT, or without a connection, there is nothing left to roll back.
-            try? await script("ROLLBACK")
-            throw error
-        }
-    }
-
     /// Ends the session. Statements still in flight end with an unknown outcome.
-    package func close() { end(PostgresError(.closed, "the connection to PostgreSQL was closed")) }
+    package func close() { close(because: PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
-    private func ask(_ kind: Pipeline<PostgresRequest>.Kind, _ work: PostgresRequest.Work) async throws(PostgresError)
+    /// The same, for a reason that its statements report.
+    package func close(because reason: PostgresError) { end(reason) }
+
+    func ask(_ kind: Pipeline<PostgresRequest>.Kind, _ work: PostgresRequest.Work) async throws(PostgresError)
         -> ServerResult
     {
         let answer: PostgresRequest.Reply = await withCheckedContinuation { continuation in
@@ -157,7 +110,7 @@ package actor PostgresConnection {
 
     // MARK: Sending
 
-    private func begin() throws(PostgresError) {
+    func begin() throws(PostgresError) {
         guard let wire else { return }
         do {
             watch = try loop.watch(wire.socket, for: .read) { [weak self] ready in
@@ -170,7 +123,7 @@ package actor PostgresConnection {
     }
 
     /// Determines whether the server process is the one connected to or a pooler is in between.
-    private func greet(within limit: Duration) async throws(PostgresError) {
+    func greet(within limit: Duration) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
         }
@@ -300,6 +253,7 @@ package actor PostgresConnection {
 
     private func ready(_ interest: Interest) {
         guard let wire else { return }
+        if interest.contains(.read) { arrivals += 1 }
         let isAlive = wire.read()
         receive()
         if !isAlive { return endAsLost() }
@@ -330,6 +284,7 @@ package actor PostgresConnection {
     }
 
     private func received(_ result: ServerResult) {
+        arrivals += 1
         switch ResultKind(result) {
         case .good:
             pipeline.current?.succeeded(result)

@@ -51,6 +51,8 @@ package struct PostgresError: CodedError {
     /// Whether a trigger that a user has added caused the error. Known only of errors of schema and rights.
     package var isOfTrigger = false
     package var statement: String?
+    /// Whether this program closed the connection because the server did not answer.
+    package var isSilence = false
     /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
     package var isOwnFault = false
 
@@ -80,12 +82,19 @@ package struct PostgresError: CodedError {
 extension PostgresError {
     /// The error for a session whose first statement is not answered.
     static func silent(for limit: Duration) -> PostgresError {
-        PostgresError(
+        var error = PostgresError(
             .closed,
             "PostgreSQL accepted the connection and did not answer within \(limit)",
             hint: "a pooler in session mode does so while all its server connections are in use: use transaction mode, "
                 + "or raise its pool size"
         )
+        error.isSilence = true
+        return error
+    }
+
+    /// The error for statements of a session that has stopped answering.
+    package static func unanswered(for limit: Duration) -> PostgresError {
+        PostgresError(.closed, "PostgreSQL answered nothing for \(limit), so its connections were closed")
     }
 
     /// A private cluster did not start.

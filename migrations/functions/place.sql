@@ -29,7 +29,7 @@ BEGIN
     SELECT i.* INTO home FROM carillon.installation i;
     RETURN CASE
         WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
-            'this database is a copy: its pushes belong to the database %s of the cluster %s, and this is the database %s of the cluster %s',
+            'this database is a copy: its pushes belong to the database %s of cluster %s, and this is database %s of cluster %s',
             home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
         WHEN home.name IS DISTINCT FROM name THEN format(
             'this installation is %s, and carillon.installation is %s in the options of this connection',
@@ -83,4 +83,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.adopt IS
-    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire because they are older.';
+    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire as older.';

@@ -113,14 +113,16 @@ struct ConnectionString: Sendable {
         return !text.isEmpty || variables.contains { getenv($0) != nil }
     }
 
-    var hostCount: Int {
-        let hosts = HostList(
+    /// Those that the string or the environment names; a service file may name others.
+    var hosts: HostList {
+        HostList(
             host: value("host", "PGHOST") ?? "",
             address: value("hostaddr", "PGHOSTADDR") ?? "",
-            port: ""
+            port: value("port", "PGPORT") ?? ""
         )
-        return max(1, hosts.count)
     }
+
+    var hostCount: Int { max(1, hosts.count) }
 
     /// The value of a keyword in the string, or else in the environment.
     func value(_ name: String, _ variable: String) -> String? {

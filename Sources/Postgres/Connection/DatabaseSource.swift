@@ -1,10 +1,13 @@
 extension String: ConnectionSource {
+    package var silentHost: SilentHost? { nil }
     package func current() -> String { self }
 }
 
 /// A fixed connection string, or one read from elsewhere, such as a file whose password changes while the program runs.
 package struct DatabaseSource: ConnectionSource {
     private let read: @Sendable () throws(PostgresError) -> String
+    /// Shared by the copies of this value.
+    package let silentHost: SilentHost? = SilentHost()
 
     package init(_ string: String) { read = { () throws(PostgresError) in string } }
 
@@ -13,4 +16,7 @@ package struct DatabaseSource: ConnectionSource {
     }
 
     package func current() throws(PostgresError) -> String { try read() }
+
+    /// How many hosts the string names; one if it cannot be read.
+    package var hostCount: Int { (try? ConnectionString(current()).hostCount) ?? 1 }
 }

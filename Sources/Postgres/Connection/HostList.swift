@@ -30,24 +30,36 @@ struct HostList {
 
     var count: Int { max(hosts.count, addresses.count) }
 
-    /// The hosts after the first one with this name or address, and this port; nil if there are none.
-    func after(host: String, port: String) -> HostList? {
-        let place = (0..<count).first { index in
-            (hosts.indices.contains(index) && hosts[index] == host
-                || addresses.indices.contains(index) && addresses[index] == host)
-                && (self.port(index) == port || self.port(index) == nil)
+    /// The first host with this name or address, and this port.
+    func index(of place: ServerPlace) -> Int? {
+        (0..<count).first { index in
+            (hosts.indices.contains(index) && hosts[index] == place.host
+                || addresses.indices.contains(index) && addresses[index] == place.host)
+                && (port(index).map { $0 == place.port || $0.isEmpty } ?? true)
         }
-        guard let place, place + 1 < count else { return nil }
-        let rest = place + 1
-        return HostList(
-            hosts: Array(hosts.dropFirst(rest)),
-            addresses: Array(addresses.dropFirst(rest)),
-            // A single port applies to all hosts.
-            ports: ports.count > 1 ? Array(ports.dropFirst(rest)) : ports
-        )
     }
 
-    private func port(_ index: Int) -> String? { ports.count > 1 ? ports[index] : ports.first }
+    /// The hosts after that one; nil if there are none.
+    func after(_ place: ServerPlace) -> HostList? {
+        guard let index = index(of: place), index + 1 < count else { return nil }
+        return picking(Array(index + 1..<count))
+    }
+
+    /// The same hosts, that one last; nil if it is not among them.
+    func withLast(_ place: ServerPlace) -> HostList? {
+        index(of: place).map { last in picking((0..<count).filter { $0 != last } + [last]) }
+    }
+
+    func picking(_ places: [Int]) -> HostList {
+        // libpq refuses lists of different lengths.
+        func pick(_ list: [String]) -> [String] { places.filter(list.indices.contains).map { list[$0] } }
+        // A single port applies to all hosts.
+        return HostList(hosts: pick(hosts), addresses: pick(addresses), ports: ports.count > 1 ? pick(ports) : ports)
+    }
+
+    private func port(_ index: Int) -> String? {
+        ports.count > 1 ? (ports.indices.contains(index) ? ports[index] : nil) : ports.first
+    }
 
     /// Keywords for libpq, to follow those of the string.
     var keywords: [(keyword: String, value: String)] {

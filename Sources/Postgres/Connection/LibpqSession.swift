@@ -28,6 +28,16 @@ final class LibpqSession: @unchecked Sendable {
     var isAlive: Bool { PQstatus(session) == CONNECTION_OK }
     var serverVersion: Int { Int(PQserverVersion(session)) }
     var backendProcessID: Int32 { PQbackendPID(session) }
+    /// The host that it is connected to, or that libpq is trying.
+    var place: ServerPlace { Self.place(of: session) }
+
+    static func place(of session: OpaquePointer) -> ServerPlace {
+        ServerPlace(
+            host: PQhost(session).map { String(cString: $0) } ?? "",
+            port: PQport(session).map { String(cString: $0) } ?? ""
+        )
+    }
+
     var message: String { String(cString: PQerrorMessage(session)).trimmed }
 
     // MARK: Sending

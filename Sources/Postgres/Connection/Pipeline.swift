@@ -19,6 +19,8 @@ struct Pipeline<Request> {
 
     init(limit: Int) { self.limit = limit }
 
+    var isEmpty: Bool { inFlight.isEmpty && waiting.isEmpty }
+
     /// The request that the server answers next.
     var current: Request? {
         get { inFlight.first }

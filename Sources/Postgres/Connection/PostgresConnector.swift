@@ -18,17 +18,28 @@ final class PostgresConnector: Sendable {
     private let kind: ServerKind
     /// The time limit for each host.
     private let allowed: Duration
+    /// The time limit for a host after which there are others: those are tried first, and then it again.
+    let brief: Duration
+    private let silentHost: SilentHost
     /// The deadline for all hosts together.
     private let deadline: MonotonicInstant
     private let state = Guarded(State.new)
 
     /// - Parameter timeout: for each host.
-    init(_ string: ConnectionString, application: String, to kind: ServerKind, timeout: Duration) {
+    init(
+        _ string: ConnectionString,
+        application: String,
+        to kind: ServerKind,
+        _ timeout: Duration,
+        _ silentHost: SilentHost
+    ) {
         self.string = string
         self.application = application
         self.kind = kind
         allowed = timeout
-        deadline = .now + timeout * string.hostCount
+        brief = string.timeout ?? min(timeout, Self.soon)
+        self.silentHost = silentHost
+        deadline = .now + timeout * string.hostCount + brief * (string.hostCount - 1)
     }
 
     func connect(on loop: EventLoop) async throws(PostgresError) -> LibpqSession {
@@ -64,6 +75,9 @@ final class PostgresConnector: Sendable {
         }
     }
 
+    /// Two hosts in a row may be silent, and a worker still sends within ten seconds of its start.
+    private static let soon = Duration.seconds(4)
+
     private static let cancelled = PostgresError(.cancelled, "connecting to PostgreSQL was cancelled")
 
     private var tookTooLong: PostgresError {
@@ -91,50 +105,70 @@ final class PostgresConnector: Sendable {
         case connected(LibpqSession)
         case failed(report: String)
         /// A host took too long; `rest` are those after it.
-        case silent(report: String, rest: HostList?)
+        case silent(report: String, ServerPlace, rest: HostList?)
     }
 
     private func run() -> Opening {
-        var hosts: HostList?
+        let all = string.hosts
+        var hosts = silentHost.place.flatMap { all.withLast($0) }
+        // Those that did not answer soon, until they are tried again.
+        var late: [Int]? = []
         var reports = ""
         while true {
-            switch tryHosts(hosts) {
+            switch tryHosts(hosts, isAgain: late == nil) {
             case .connected(let wire):
                 guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
                 return .success(wire)
             case .failed(let report):
-                return .failure(LibpqReport(reports + report).error(isNamed: string.isNamed))
-            case .silent(let report, let rest):
+                reports += report
+                guard let places = late, !places.isEmpty else {
+                    return .failure(LibpqReport(reports).error(isNamed: string.isNamed))
+                }
+                (hosts, late) = (all.picking(places), nil)
+            case .silent(let report, let place, let rest):
                 reports += report + "\n"
-                guard let rest, deadline > .now else { return .failure(tookTooLong) }
-                hosts = rest
+                silentHost.note(place)
+                if let rest {
+                    if let index = all.index(of: place) { late?.append(index) }
+                    hosts = rest
+                } else {
+                    guard let places = late, !places.isEmpty else { return .failure(tookTooLong) }
+                    (hosts, late) = (all.picking(places), nil)
+                }
+                if deadline <= .now { return .failure(tookTooLong) }
             }
         }
     }
 
     /// Tries the hosts; nil for those of the connection string.
-    private func tryHosts(_ hosts: HostList?) -> Ending {
+    /// - Parameter isAgain: They did not answer soon, so they have more time.
+    private func tryHosts(_ hosts: HostList?, isAgain: Bool) -> Ending {
         guard let session = begin(hosts) else {
             return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
         // Makes reports include the SQLSTATE, which does not depend on the server's language.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
         var step = PGRES_POLLING_WRITING
-        var host = Self.host(of: session)
-        var deadline = MonotonicInstant.now + allowed
+        var place = LibpqSession.place(of: session)
+        var rest = HostList(of: session).after(place)
+        var deadline = MonotonicInstant.now + (rest == nil || isAgain ? allowed : brief)
         while PQstatus(session) != CONNECTION_BAD, step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
             let events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT
             let end = min(deadline, self.deadline)
             guard end > .now, BlockingWait.readiness(of: PQsocket(session), for: events, until: end) else {
                 defer { PQfinish(session) }
                 return .silent(
-                    report: #"connection to server at "\#(host.name)", port \#(host.port) failed: no answer in time"#,
-                    rest: HostList(of: session).after(host: host.name, port: host.port)
+                    report: #"connection to server at "\#(place.host)", port \#(place.port) failed: no answer in time"#,
+                    place,
+                    rest: rest
                 )
             }
             step = PQconnectPoll(session)
-            let next = Self.host(of: session)
-            if next != host { (host, deadline) = (next, .now + allowed) }
+            let next = LibpqSession.place(of: session)
+            if next != place {
+                (place, rest) = (next, HostList(of: session).after(next))
+                deadline = .now + (rest == nil || isAgain ? allowed : brief)
+            }
         }
         guard PQstatus(session) == CONNECTION_OK else {
             defer { PQfinish(session) }
@@ -142,11 +176,6 @@ final class PostgresConnector: Sendable {
         }
         PQsetErrorVerbosity(session, PQERRORS_DEFAULT)
         return .connected(LibpqSession(owning: session))
-    }
-
-    /// The host that libpq is trying.
-    private static func host(of session: OpaquePointer) -> (name: String, port: String) {
-        (PQhost(session).map { String(cString: $0) } ?? "", PQport(session).map { String(cString: $0) } ?? "")
     }
 
     private func begin(_ hosts: HostList?) -> OpaquePointer? {

@@ -73,6 +73,7 @@ struct PostgresRequest {
             )
         }
         loss.isOwnFault = reason.isOwnFault
+        loss.isSilence = reason.isSilence
         reply.resume(returning: .failure(loss))
     }
 }

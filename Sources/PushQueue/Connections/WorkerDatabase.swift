@@ -29,9 +29,14 @@ final class WorkerDatabase {
     /// The lock timeout of the shared connection: a holder has had its lock at least this long.
     private static let shortestLock = Duration.milliseconds(100)
 
-    private let context: WorkerContext
+    let context: WorkerContext
     private var shared: PostgresConnection?
     private var lifeline: PostgresConnection?
+    /// Will be in use once it has been prepared.
+    private(set) var coming: PostgresConnection?
+    private(set) var hasBegun = false
+    /// How often a server was left because it did not answer.
+    private var departures = 0
     private var purposes: Set<Purpose> = []
     private var own: [Purpose: PostgresConnection] = [:]
     /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
@@ -50,26 +55,56 @@ final class WorkerDatabase {
 
     // MARK: Connecting
 
-    /// Opens both connections, without retries.
-    /// - Parameter register: Done on the lifeline before the other is opened.
-    func begin(
-        _ register: (PostgresConnection) async throws(PostgresError) -> Void
-    ) async throws(PostgresError) {
-        let lifeline = try await connect(WorkerSettings.lifeline)
-        try await register(lifeline)
-        self.lifeline = lifeline
-        use(try await connect(WorkerSettings.shared))
+    /// Opens both connections. Tries again only if a server stops answering and there are others.
+    /// - Parameter register: Done on the lifeline.
+    func begin(_ register: (PostgresConnection) async throws -> Void) async throws {
+        var others = context.options.database.hostCount - 1
+        while true {
+            let departures = self.departures
+            do {
+                let connection = try await connectBoth()
+                guard let lifeline else { throw PostgresError.unanswered(for: silenceLimit) }
+                try await register(lifeline)
+                hasBegun = true
+                return use(connection)
+            } catch {
+                await lifeline?.close()
+                await coming?.close()
+                (lifeline, coming) = (nil, nil)
+                guard self.departures > departures, others > 0 else { throw error }
+                others -= 1
+            }
+        }
     }
 
-    /// Fails on a copy: the database behind a name may be replaced by a restored backup while the worker runs.
+    /// Opens the lifeline, and returns what will be the shared connection.
+    private func connectBoth() async throws(PostgresError) -> PostgresConnection {
+        lifeline = try await connect(WorkerSettings.lifeline)
+        let other = try await connect(WorkerSettings.shared)
+        coming = other
+        // The first host has stopped answering in between.
+        if let first = lifeline, first.place != other.place {
+            await first.close()
+            lifeline = try await connect(WorkerSettings.lifeline)
+        }
+        return other
+    }
+
     private func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
-        let connection = try await PostgresConnection.connect(
+        try await PostgresConnection.connect(
             context.options.database,
             on: context.loop,
             application: "carillon \(context.options.name)",
             to: .writable,
             settings: settings
         )
+    }
+
+    /// Connects again. Fails on a copy: the database behind a name may be replaced by a restored backup while the worker runs.
+    private func reconnect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
+        let connection = try await connect(settings)
+        coming = connection
+        defer { coming = nil }
         do throws(PostgresError) {
             let fault = try await connection.ask(PlaceCheck.fault, Parameters()) { try $0.stringIfPresent(0, 0) }
             guard let fault else { return connection }
@@ -81,7 +116,7 @@ final class WorkerDatabase {
     }
 
     private func use(_ connection: PostgresConnection) {
-        shared = connection
+        (shared, coming) = (connection, nil)
         context.event { $0.reconnection.connected(at: .now) }
         context.count { $0.isConnected = true }
         wakeWaiting()
@@ -96,11 +131,13 @@ final class WorkerDatabase {
                 guard await context.sleep(for: context.event { $0.reconnectionWait() }) else { break }
                 do throws(PostgresError) {
                     if lifeline == nil {
-                        lifeline = try await connect(WorkerSettings.lifeline)
+                        lifeline = try await reconnect(WorkerSettings.lifeline)
                         lifelineBell.ring()
                     }
                     if shared == nil {
-                        let connection = try await connect(WorkerSettings.shared)
+                        let connection = try await reconnect(WorkerSettings.shared)
+                        coming = connection
+                        defer { coming = nil }
                         try await prepare(connection)
                         use(connection)
                         context.log(.databaseBack)
@@ -126,6 +163,20 @@ final class WorkerDatabase {
         }
         context.log(.databaseAway(error.description, suppressed: suppressed))
         return true
+    }
+
+    // MARK: Silence
+
+    /// Closes all connections to a server that does not answer. Others are tried first.
+    func leave(_ place: ServerPlace, silentFor limit: Duration) async {
+        departures += 1
+        context.options.database.silentHost?.note(place)
+        context.log(.databaseSilent(place, for: limit))
+        let error = PostgresError.unanswered(for: limit)
+        for connection in inUse + own.values where connection.place == place {
+            await connection.close(because: error)
+            failed(error, on: connection)
+        }
     }
 
     // MARK: Ending

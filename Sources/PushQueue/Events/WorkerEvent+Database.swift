@@ -1,3 +1,5 @@
+import CarillonIO
+import CarillonPostgres
 import CarillonText
 
 /// - Parameters:
@@ -9,6 +11,12 @@ extension WorkerEvent {
             "The connection to the database was lost; pushes that were sent will be settled when it is back."
         return Self(.databaseLost, .warning, sentence)
             .with(["reason": reason]).counted { $0.isConnected = false }
+    }
+
+    static func databaseSilent(_ place: ServerPlace, for time: Duration) -> Self {
+        let sentence =
+            "The database accepts statements but has answered nothing for \(time): its connections are closed, and other hosts are tried first."
+        return Self(.databaseSilent, .warning, sentence).with(["host": place.host, "port": place.port])
     }
 
     static func databaseAway(_ error: String, suppressed: Int) -> Self {

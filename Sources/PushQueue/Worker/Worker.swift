@@ -76,13 +76,26 @@ package actor Worker {
     package nonisolated var counters: WorkerCounters { meter.counters }
 
     /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
-    package func run() async throws(PostgresError) -> Summary {
-        try await database.begin { lifeline throws(PostgresError) in try await lease.begin(on: lifeline) }
-        context.log(.started(worker: context.state.lease.id, version: options.version))
-        // Tasks then also begin on the loop, without a hop.
-        await withTaskExecutorPreference(loop) { await work() }
-        return await end()
+    /// - Parameter check: Done before the worker is registered.
+    package func run(
+        checking check: @Sendable (PostgresConnection) async throws -> Void = { _ in }
+    ) async throws -> Summary {
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await self.watchSilence() }
+            defer { group.cancelAll() }
+            try await database.begin { lifeline in
+                try await check(lifeline)
+                try await lease.begin(on: lifeline)
+            }
+            context.log(.started(worker: context.state.lease.id, version: options.version))
+            // Tasks then also begin on the loop, without a hop.
+            await withTaskExecutorPreference(loop) { await work() }
+            return await end()
+        }
     }
+
+    /// Also while the worker begins and ends.
+    private func watchSilence() async { await database.watchSilence() }
 
     /// What goes on as long as the worker runs.
     private static let duties: [@Sendable (isolated Worker) async -> Void] = [

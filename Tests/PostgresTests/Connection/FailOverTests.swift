@@ -36,6 +36,52 @@ import Testing
         #expect(try await Self.processes(Self.url(after: listener.port), wait: .seconds(2)) == 1)
     }
 
+    @Test func `a silent one is tried last from then on`() async throws {
+        let silent = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
+        defer { silent.close() }
+        let source = DatabaseSource(try await Self.url(after: silent.port))
+        for limit: Duration in [.seconds(2), .seconds(600)] {
+            let connection = try await PostgresConnection.connect(
+                source,
+                on: TestLoop.shared,
+                application: "test",
+                timeout: limit
+            )
+            #expect(source.silentHost?.place?.port == "\(silent.port)")
+            #expect(connection.place.port != "\(silent.port)")
+            await connection.close()
+        }
+    }
+
+    @Test func `a slow one is waited for longer once the others have refused`() async throws {
+        let cluster = try await TestCluster.shared
+        let refusing = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
+        let port = refusing.port
+        refusing.close()
+        try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
+            // Longer than the first host may take while there is a second one.
+            await proxy.delay(by: .milliseconds(1200))
+            let hosts = "127.0.0.1:\(await proxy.port),127.0.0.1:\(port)"
+            let url = cluster.loopbackURL().replacing("127.0.0.1:\(cluster.port)", with: hosts)
+            let number = try await Self.processes(url, wait: .seconds(30))
+            #expect(number == 1)
+        }
+    }
+
+    @Test func `one that freezes before it is greeted is left for the second`() async throws {
+        let cluster = try await TestCluster.shared
+        try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
+            let hosts = "127.0.0.1:\(await proxy.port),127.0.0.1:\(cluster.port)"
+            let url = cluster.loopbackURL().replacing("127.0.0.1:\(cluster.port)", with: hosts)
+            for bytes in [10, 100, 300] {
+                await proxy.thaw()
+                await proxy.freeze(afterBytes: bytes)
+                let number = try await Self.processes(url, wait: .seconds(60))
+                #expect(number == 1)
+            }
+        }
+    }
+
     @Test func `one that accepts writes is used, and left when it stops accepting them`() async throws {
         var settings = PrivateCluster.Settings.fast
         settings.parameters = ["default_transaction_read_only": "on"]

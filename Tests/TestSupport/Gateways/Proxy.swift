@@ -25,6 +25,8 @@ package actor Proxy {
     private var latency = Duration.zero
     private var cutAfter: (direction: Direction, bytes: Int, times: Int)?
     private var isBlackHole = false
+    private var isFrozen = false
+    private var freezesAt: Int?
     private var isClosed = false
     private var waiting: [(cuts: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
@@ -84,6 +86,20 @@ package actor Proxy {
         isBlackHole = false
         for link in links.values { link.leaveBlackHole() }
     }
+
+    /// Passes nothing on from now on, as a frozen process: connections hang, also new ones, and the kernel acknowledges what comes.
+    package func freeze() {
+        isFrozen = true
+        for link in links.values { link.freeze() }
+    }
+
+    package func thaw() {
+        isFrozen = false
+        for link in links.values { link.thaw() }
+    }
+
+    /// Freezes as soon as that many bytes have passed up to the server from now on.
+    package func freeze(afterBytes count: Int) { freezesAt = bytes.up + count }
 
     /// Resets a connection once that many bytes have passed in the direction, counted from now or from its beginning. Exactly
     /// these bytes arrive. It does so with that many connections in all.
@@ -162,6 +178,10 @@ package actor Proxy {
                 case .up: self.bytes.up += count
                 case .down: self.bytes.down += count
                 }
+                if let end = self.freezesAt, self.bytes.up >= end {
+                    self.freezesAt = nil
+                    self.loop.submit { self.assumeIsolated { $0.freeze() } }
+                }
             },
             ended: { isCut in
                 self.links[number] = nil
@@ -171,6 +191,7 @@ package actor Proxy {
         links[number] = link
         link.delay(by: latency)
         if isBlackHole { try? link.fallIntoBlackHole() }
+        if isFrozen { return link.freeze() }
         if let cutAfter { return link.cut(cutAfter.direction, afterBytes: cutAfter.bytes) }
         link.work()
     }

@@ -21,7 +21,8 @@ final class ProxyLink {
     private var down = ProxyFlow()
     private var timer: TimerToken?
     private var latency = Duration.zero
-    private var isInBlackHole = false
+    /// Nothing passes.
+    private var isStill = false
     private var isOver = false
     /// Called once, with whether the proxy cut the connection.
     private let ended: (_ isCut: Bool) -> Void
@@ -56,14 +57,25 @@ final class ProxyLink {
     }
 
     func fallIntoBlackHole() throws(IOError) {
-        isInBlackHole = true
+        isStill = true
         try BlackHole.open(for: client.socket.descriptor)
         try BlackHole.open(for: server.socket.descriptor)
         work()
     }
 
+    /// Passes nothing on, and takes what comes only as long as the kernel has room.
+    func freeze() {
+        isStill = true
+        work()
+    }
+
+    func thaw() {
+        isStill = false
+        work()
+    }
+
     func leaveBlackHole() {
-        isInBlackHole = false
+        isStill = false
         BlackHole.close(for: client.socket.descriptor)
         BlackHole.close(for: server.socket.descriptor)
         work()
@@ -88,7 +100,7 @@ final class ProxyLink {
     // MARK: Work
 
     func work() {
-        if !isInBlackHole, !isOver {
+        if !isStill, !isOver {
             let isAlive =
                 move(&up, .up, from: client, to: server)
                 && move(&down, .down, from: server, to: client)
@@ -132,7 +144,7 @@ final class ProxyLink {
 
     private func wait() {
         let now = MonotonicInstant.now
-        let isOpen = !isInBlackHole
+        let isOpen = !isStill
         watch(client, reads: isOpen && up.hasRoom, writes: isOpen && down.ready(at: now) != nil)
         watch(server, reads: isOpen && down.hasRoom, writes: isOpen && up.ready(at: now) != nil)
         if let timer = self.timer.take() { loop.cancel(timer) }

@@ -71,8 +71,13 @@ final class ServedDatabase: Sendable {
 
     /// Runs to the end; throws if it cannot start.
     func run() async throws -> Ending {
-        try await checkSchema()
-        return .worked(try await worker.run())
+        // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
+        .worked(
+            try await worker.run { connection in
+                try await SchemaCheck.runWithPlans(on: connection)
+                try await PlaceCheck.run(on: connection)
+            }
+        )
     }
 
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
@@ -101,15 +106,5 @@ final class ServedDatabase: Sendable {
     private func wait(_ wait: Duration) async {
         let end = MonotonicInstant.now + wait
         while .now < end, !isStopping { try? await loop.sleep(for: .milliseconds(100)) }
-    }
-
-    /// Refuses to start on a wrong schema, where every statement would fail, where statements would miss their indexes, and on
-    /// a copy.
-    private func checkSchema() async throws {
-        let database = worker.options.database
-        try await DatabaseScope.with(database, on: loop, application: "carillon worker", to: .writable) { connection in
-            try await SchemaCheck.runWithPlans(on: connection)
-            try await PlaceCheck.run(on: connection)
-        }
     }
 }

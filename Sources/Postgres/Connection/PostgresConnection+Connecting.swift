@@ -1,0 +1,36 @@
+package import CarillonIO
+
+extension PostgresConnection {
+    /// Connects by libpq's rules: a URL, a list of keywords, or the empty string for the `PG*` variables. The time limit applies to
+    /// each host. A host that does not answer soon is tried again after the others. Close the connection before stopping the loop.
+    package static func connect(
+        _ source: some ConnectionSource,
+        on loop: EventLoop,
+        application: String,
+        to kind: ServerKind = .any,
+        settings: SessionSettings = [:],
+        timeout: Duration = .seconds(10)
+    ) async throws(PostgresError) -> PostgresConnection {
+        let string = try ConnectionString(source.current())
+        let timeout = string.timeout ?? timeout
+        let silentHost = source.silentHost ?? SilentHost()
+        var others = string.hostCount - 1
+        while true {
+            let connector = PostgresConnector(string, application: application, to: kind, timeout, silentHost)
+            let connection = PostgresConnection(try await connector.connect(on: loop), kind, settings, on: loop)
+            try await connection.begin()
+            // A host that was silent before is only reached if no other can be used.
+            let isLast = others <= 0 || silentHost.place == connection.place
+            do throws(PostgresError) {
+                try await connection.greet(within: isLast ? timeout : connector.brief)
+                return connection
+            } catch {
+                await connection.close()
+                guard error.isSilence else { throw error }
+                silentHost.note(connection.place)
+                if isLast { throw error }
+                others -= 1
+            }
+        }
+    }
+}
