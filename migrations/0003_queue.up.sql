@@ -20,6 +20,7 @@ CREATE TABLE carillon.messages (
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
     lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
+    unanswered   smallint NOT NULL DEFAULT 0,  -- for a retry: attempts whose outcome is unknown; their number is limited
     origin       bigint,  -- for a retry or a job split off: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -110,6 +111,7 @@ CREATE TYPE carillon.job AS (
     on_unknown   text,
     attempt      smallint,
     lost_claims  smallint,
+    unanswered   smallint,
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz,

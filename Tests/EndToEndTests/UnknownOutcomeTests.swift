@@ -55,6 +55,28 @@ import Testing
         }
     }
 
+    @Test func `a push is sent again three times for unknown outcomes, and the fourth ends it`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue)
+            let silent = RecordedBackend { _ in .unknown }
+            for _ in 1...3 {
+                try await queue.drain(silent)
+                try await Self.becomeDue(queue)
+                // An answer is no unknown outcome, so it does not count.
+                try await queue.drain(Self.busy)
+                try await Self.becomeDue(queue)
+            }
+            #expect(
+                try await queue.database.rows("SELECT s.attempt, s.unanswered FROM carillon.scheduled s") == ["(7,3)"]
+            )
+            try await queue.drain(silent)
+            #expect(silent.sent.count == 4)
+            let failures = "SELECT f.reason, f.status, f.attempt FROM carillon.failures f"
+            #expect(try await queue.database.rows(failures) == ["(OutcomeUnknown,,7)"])
+            #expect(try await Self.end(queue) == ["(failed,t,t)"])
+        }
+    }
+
     @Test func `a push that was cancelled after an attempt without an answer keeps its dedupe key`() async throws {
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k'")

@@ -180,7 +180,9 @@ BEGIN
                 payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
                 attempt => a.attempt, lost_claims => 0::smallint,
                 origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
-                last_status => a.status, last_reason => a.reason) AS made
+                last_status => a.status, last_reason => a.reason,
+                unanswered => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (settle.unanswered)
+                    THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS made
             FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
                     going_back_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)

@@ -81,6 +81,15 @@ package enum ClaimStatement {
                 WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
         """
 
+    /// How often a push is sent again because the outcome was unknown.
+    static let mostResends = 3
+
+    /// Once that is reached, an unknown outcome ends the push.
+    private static let onUnknown = """
+        CASE WHEN p.unanswered >= \(mostResends) AND p.on_unknown = 'retry' THEN 'fail'
+            ELSE nullif(p.on_unknown, 'retry') END AS on_unknown
+        """
+
     /// Texts that are too long to be sent are cut to a length that is still refused. The claim has a row of its own: its columns
     /// in the row of each job would cost a fifteenth of the throughput of rows with one token.
     package static let statement = Statement(
@@ -100,7 +109,8 @@ package enum ClaimStatement {
             RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, left(m.push_type, 64) AS push_type, m.priority,
                 m.expires_at, left(m.collapse_id, 65) AS collapse_id, left(m.topic, 256) AS topic,
                 left(m.reference, carillon.most_reference_bytes()) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt,
-                m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason
+                m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason,
+                m.unanswered
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
@@ -108,7 +118,7 @@ package enum ClaimStatement {
                 priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic,
                 reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, lost_claims => p.lost_claims,
                 origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
-                last_status => p.last_status, last_reason => p.last_reason))
+                last_status => p.last_status, last_reason => p.last_reason, unanswered => p.unanswered))
             FROM picked p HAVING count(*) > 0 AND \(usualCommit)
             RETURNING id, claimed_at, quarantined
         ), next AS (
@@ -116,7 +126,7 @@ package enum ClaimStatement {
         )
         SELECT c.id AS claim, c.claimed_at, c.quarantined, coalesce(p.id, n.id) AS id, p.tokens, p.payload, p.payloads,
             nullif(p.push_type, 'alert') AS push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference,
-            nullif(p.on_unknown, 'retry') AS on_unknown, nullif(p.attempt, 1) AS attempt, p.origin, p.broadcast_id,
+            \(onUnknown), nullif(p.attempt, 1) AS attempt, p.origin, p.broadcast_id,
             p.created_at, \(mayHaveArrived) AS may_have_arrived, n.pushes AS unfit_pushes
         FROM claim c FULL JOIN picked p ON false FULL JOIN next n ON false
         """

@@ -2,6 +2,9 @@ import ApplePushSimulator
 
 /// Compares what was enqueued, what the tables say and what the simulator received. A value without I/O.
 struct Audit {
+    /// How often a push whose outcome is unknown is sent again.
+    private static let mostResends = 3
+
     /// What a case is allowed to have.
     struct Allowance {
         /// 200s beyond the first of a push: as many as were in flight at a fault (I4).
@@ -101,7 +104,9 @@ struct Audit {
             add("I3", "\(message.reference) failed for \(failure.token) with \(answer): nobody answered that")
         } else if !allowance.localReasons.contains(failure.reason) {
             add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
-        } else if failure.reason == "OutcomeUnknown", message.mayRepeat {
+        } else if failure.reason == "OutcomeUnknown", message.mayRepeat,
+            (sightings[failure.token]?.requests ?? 0) <= Self.mostResends
+        {
             add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
         }
     }

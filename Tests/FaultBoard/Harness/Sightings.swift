@@ -8,6 +8,9 @@ struct Sightings {
     /// Requests without an answer.
     private(set) var unanswered = 0
     let first: Delivery
+
+    var requests: Int { accepted + refusals.count + unanswered }
+
     /// How a later request differs from the first.
     private(set) var difference: String?
 

@@ -52,6 +52,22 @@ import Testing
         ]
     }()
 
+    @Test func `H25: a push that is never answered is sent four times, and then its outcome is unknown`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=reset")] }) { scene in
+            try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+            try await scene.enqueue(50, prefix: "ee")
+            try await scene.enqueue(1, tokens: 20, prefix: "ee")
+            try await scene.enqueue(100)
+            try await scene.drained()
+            #expect(scene.record.requests == 100 + 4 * 70)
+            #expect(
+                try await scene.client.number("SELECT count(*) FROM carillon.failures WHERE reason = 'OutcomeUnknown'")
+                    == 70
+            )
+            try await scene.finish(localReasons: ["OutcomeUnknown"])
+        }
+    }
+
     @Test func `A7: the status of an answer decides, whatever its body`() async throws {
         let body = Mutex<Body?>(nil)
         // The answers under a rule have a body, which is replaced; all others have none.

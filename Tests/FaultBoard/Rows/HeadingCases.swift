@@ -75,7 +75,8 @@ import Testing
     /// Values that an application can write and should not, each in a row of its own.
     private static let numbers: [(column: String, value: String)] = [
         ("lane", "-32768"), ("lane", "-1"), ("lane", "3"), ("lane", "32767"), ("attempt", "0"), ("attempt", "-32768"),
-        ("attempt", "32767"), ("lost_claims", "32767"), ("lost_claims", "-32768"), ("broadcast_id", "-1"),
+        ("attempt", "32767"), ("lost_claims", "32767"), ("lost_claims", "-32768"), ("unanswered", "32767"),
+        ("unanswered", "-32768"), ("broadcast_id", "-1"),
         ("broadcast_id", "9223372036854775807"), ("created_at", "'infinity'"), ("created_at", "'-infinity'"),
         ("created_at", "'4713-01-01 BC'"), ("created_at", "'294276-12-31'"), ("id", "0"), ("id", "-1"),
         ("id", "-9223372036854775808"), ("id", "9223372036854775807"), ("origin", "4711"), ("origin", "-1"),

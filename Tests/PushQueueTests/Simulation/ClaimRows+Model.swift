@@ -28,7 +28,7 @@ extension ClaimRows {
                 createdAt: claim.claimedAt,
                 expiresAt: row.expiresAt,
                 attempt: row.attempt,
-                mayRepeat: row.mayRepeat
+                mayRepeat: row.mayRepeatOnceMore
             )
             jobs.begin(
                 job,
@@ -36,7 +36,7 @@ extension ClaimRows {
                 collapseID: RawSpan(),
                 priority: nil,
                 pushType: row.isUpdate ? .liveActivity : row.isPaced ? .background : .alert,
-                onUnknown: row.mayRepeat ? nil : "fail",
+                onUnknown: row.mayRepeatOnceMore ? nil : "fail",
                 appIsKnown: appIsKnown
             )
             jobs.add(payload: row.isUpdate ? update.span.bytes : plain.span.bytes)

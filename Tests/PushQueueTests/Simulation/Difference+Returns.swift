@@ -189,18 +189,18 @@ extension Difference {
     private static let tables = Statement(
         "tables",
         """
-        SELECT format('ready %s app %s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.app_id, m.lane,
+        SELECT format('ready %s app %s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.app_id, m.lane,
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.lost_claims, m.origin) FROM carillon.messages m
+            m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin) FROM carillon.messages m
         UNION ALL
-        SELECT format('later %s app %s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.app_id, m.lane,
+        SELECT format('later %s app %s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.app_id, m.lane,
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.lost_claims, m.origin) FROM carillon.scheduled m
+            m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin) FROM carillon.scheduled m
         UNION ALL
         SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.settlements, f.quarantined,
-            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s lost claims %s of %s', m.id, m.lane,
+            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.lane,
                 (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-                m.on_unknown, m.attempt, m.lost_claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
+                m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
             FROM carillon.inflight f
         UNION ALL
         SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.remaining, u.sent,
@@ -230,7 +230,8 @@ extension Difference {
         func text(_ job: ModelJob) -> String {
             """
             lane \(job.lane) [\(job.tokens.sorted().joined(separator: ","))] \(job.mayRepeat ? "retry" : "fail") \
-            attempt \(job.attempt) lost claims \(job.lostClaims) of \(job.origin.map { "\($0)" } ?? "")
+            attempt \(job.attempt) lost claims \(job.lostClaims) \
+            unanswered \(job.unanswered) of \(job.origin.map { "\($0)" } ?? "")
             """
         }
         func uniqueIDs(_ step: ModelProgress) -> String {

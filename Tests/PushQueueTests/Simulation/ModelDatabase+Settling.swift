@@ -70,7 +70,8 @@ extension ModelDatabase {
                 }
             }
             for push in delivered { tables.sent[push, default: 0] += 1 }
-            for back in settlement.goingBack { tables.returnJobs(back, of: jobs, claim, at: now) }
+            let unanswered = Set(settlement.unanswered.map { jobs[$0].message })
+            for back in settlement.goingBack { tables.returnJobs(back, of: jobs, claim, unanswered, at: now) }
             return .written
         }
     }
@@ -192,10 +193,12 @@ extension ModelTables {
         _ back: Settlement.GoingBack,
         of jobs: ClaimedJobs,
         _ claim: ModelClaim,
+        _ unanswered: Set<Int64>,
         at now: Int64
     ) {
         let id = jobs[back.job].id
         guard var job = claim.jobs.first(where: { $0.id == id }) else { return }
+        if back.attempt > job.attempt, unanswered.contains(job.message) { job.unanswered += 1 }
         job.attempt = back.attempt
         job.lostClaims = 0
         if !back.isWhole {

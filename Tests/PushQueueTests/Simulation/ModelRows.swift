@@ -12,6 +12,8 @@ struct ModelJob: Hashable {
     var attempt: Int16 = 1
     /// How many workers died with it in flight.
     var lostClaims: Int16 = 0
+    /// How many attempts had an unknown outcome.
+    var unanswered: Int16 = 0
     var origin: Int64?
     /// It updates Live Activities.
     var isUpdate = false
@@ -23,6 +25,8 @@ struct ModelJob: Hashable {
     var isEnd = false
 
     var message: Int64 { origin ?? id }
+    /// What its worker is told.
+    var mayRepeatOnceMore: Bool { mayRepeat && unanswered < 3 }
     /// Three workers died with it.
     var isQuarantined: Bool { lostClaims >= 3 }
     /// Jobs of one value are claimed together.

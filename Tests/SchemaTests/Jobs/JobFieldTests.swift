@@ -13,8 +13,8 @@ import Testing
             made CONSTANT text := pg_get_functiondef('carillon.job'::regproc);
         BEGIN
             DROP FUNCTION carillon.job;
-            EXECUTE replace(replace(made, 'last_reason text DEFAULT NULL::text)',
-                'last_reason text DEFAULT NULL::text, wanted_by text DEFAULT NULL::text)'),
+            EXECUTE replace(replace(made, 'unanswered smallint DEFAULT 0)',
+                'unanswered smallint DEFAULT 0, wanted_by text DEFAULT NULL::text)'),
                 'last_status, last_reason)::', 'last_status, last_reason, wanted_by)::');
         END
         $$
@@ -132,16 +132,17 @@ import Testing
                     payloads => ARRAY['{}']::json[], push_type => 'voip', priority => 5::smallint, expires_at => 'epoch',
                     collapse_id => 'c', topic => 't', reference => 'r', on_unknown => 'fail', attempt => 3::smallint,
                     lost_claims => 4::smallint, origin => 5, broadcast_id => 6, created_at => 'epoch',
-                    last_status => 7::smallint, last_reason => 'why') AS job)
+                    last_status => 7::smallint, last_reason => 'why', unanswered => 2::smallint) AS job)
                 SELECT carillon.changed_job(m.job)::text = m.job::text,
                     carillon.changed_job(m.job, id => 9, tokens => '{bb}', payloads => ARRAY['[]']::json[],
-                        attempt => 8::smallint, lost_claims => 0::smallint, origin => 10, last_reason => 'new')
+                        attempt => 8::smallint, lost_claims => 0::smallint, origin => 10, last_reason => 'new',
+                        unanswered => 3::smallint)
                 FROM made m
                 """
             )
             #expect(
                 differences == [
-                    #"(t,"(9,2,{bb},""{""""a"""":1}"",{[]},voip,5,""1970-01-01 00:00:00+00"",c,t,r,fail,8,0,10,6,"#
+                    #"(t,"(9,2,{bb},""{""""a"""":1}"",{[]},voip,5,""1970-01-01 00:00:00+00"",c,t,r,fail,8,0,3,10,6,"#
                         + #"""1970-01-01 00:00:00+00"",,new)")"#
                 ]
             )
